@@ -1,0 +1,70 @@
+package agentserve
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/internal/gather"
+	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/internal/lifecycle"
+	"github.com/beyond10x/loom-operator/internal/observe"
+	"github.com/beyond10x/loom-operator/internal/workload"
+	"github.com/beyond10x/loom-operator/pkg/stages"
+)
+
+// watch observes the Deployment, if there is one, and writes no child.
+func (s serve) watch(ctx context.Context, pass *journal.Pass) error {
+	agent, deployment := pass.Object(), &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: agent.Namespace, Name: workload.DeploymentName(agent)}
+	err := s.Client.Get(ctx, key, deployment)
+	if apierrors.IsNotFound(err) || agent.Status.Workload == nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read Deployment %q: %w", key.Name, err)
+	}
+	return s.observe(ctx, pass, deployment)
+}
+
+// observe turns the Deployment and its pods into the agent's state, and ends
+// the pass with the reason why the agent is not available, if it is not.
+func (s serve) observe(ctx context.Context, pass *journal.Pass, deployment *appsv1.Deployment) error {
+	agent := pass.Object()
+	pods, err := gather.Pods(ctx, s.Client, agent)
+	if err != nil {
+		return err
+	}
+	view := observe.Deployment(facts(pass, deployment, pods))
+	if observation := view.Observation; observation != nil && observation.Availability != recorded(pass) {
+		if err := journal.Observe(pass, *observation); err != nil {
+			return err
+		}
+	}
+	if !view.Available {
+		return stages.Wait(view.Cause.Reason, view.Cause.Message, 0)
+	}
+	pass.Reached(view.Cause.Reason, view.Cause.Message)
+	return nil
+}
+
+func facts(pass *journal.Pass, deployment *appsv1.Deployment, pods []corev1.Pod) observe.DeploymentFacts {
+	agent := pass.Object()
+	return observe.DeploymentFacts{
+		Name: agent.Name, Deployment: deployment, Pods: pods,
+		Recorded: recorded(pass), Suspended: agent.Suspended(),
+	}
+}
+
+// recorded is the availability that the status has for this generation. An
+// observation that repeats it is not made: it would change nothing.
+func recorded(pass *journal.Pass) lifecycle.Availability {
+	if deployment := pass.Object().Status.Deployment; deployment != nil {
+		return lifecycle.Availability(deployment.Availability)
+	}
+	return ""
+}

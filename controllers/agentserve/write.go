@@ -1,0 +1,47 @@
+package agentserve
+
+import (
+	"context"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/children"
+	"github.com/beyond10x/loom-operator/internal/intake"
+	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/internal/workload"
+)
+
+// write brings the children in line with the document, then observes them. The
+// network policy comes before anything can run, and the configuration before
+// the template that mounts it.
+func (s serve) write(ctx context.Context, pass *journal.Pass) error {
+	in := s.Input(pass)
+	policy, config, service, deployment := workload.NetworkPolicy(in), workload.Config(in), workload.Service(in), workload.Deployment(in)
+	if err := s.Children.Workloads(ctx, pass, children.Named(deployment)); err != nil {
+		return err
+	}
+	if err := intake.Admit(pass); err != nil {
+		return err
+	}
+	if err := children.Ensure(ctx, pass, policy); err != nil {
+		return err
+	}
+	if err := children.Ensure(ctx, pass, config); err != nil {
+		return err
+	}
+	if err := children.Ensure(ctx, pass, service); err != nil {
+		return err
+	}
+	if err := children.Ensure(ctx, pass, deployment); err != nil {
+		return err
+	}
+	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
+		agent.Status.Workload = &v1alpha1.Workload{
+			Kind: "Deployment", Name: deployment.Name, UID: deployment.UID, Image: workload.Image(in),
+			Replicas: deployment.Status.Replicas, Selector: workload.SelectorString(agent),
+		}
+	})
+	if err := s.observe(ctx, pass, deployment); err != nil {
+		return err
+	}
+	return s.Children.Attachments(ctx, pass, children.Named(children.Present(policy, config, service)...))
+}

@@ -1,0 +1,136 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/children"
+	"github.com/beyond10x/loom-operator/internal/guard"
+	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/internal/lifecycle"
+	"github.com/beyond10x/loom-operator/pkg/stages"
+)
+
+// factsOf puts what is known of the generation's Job before the guard.
+func factsOf(pass *journal.Pass, job *batchv1.Job) guard.Facts {
+	agent, facts := pass.Object(), guard.Facts{}
+	_, facts.Marked = guard.MarkOf(agent)
+	if start, ok := guard.StartOf(agent); ok {
+		facts.Recorded = start.Job
+	}
+	if recorded := agent.Status.Workload; recorded != nil {
+		facts.Recorded = recorded.UID
+	}
+	if job != nil {
+		generation := strconv.FormatInt(agent.Generation, 10)
+		ours := metav1.IsControlledBy(job, agent) && job.Annotations[v1alpha1.GenerationAnnotation] == generation
+		facts.Found = &guard.Found{UID: job.UID, Ours: ours}
+	}
+	return facts
+}
+
+// cached reads the Job from the cache; nil when it is not there.
+func (c command) cached(ctx context.Context, pass *journal.Pass, name string) (*batchv1.Job, error) {
+	return get(ctx, c.Client, client.ObjectKey{Namespace: pass.Object().Namespace, Name: name})
+}
+
+// look reads the Job past every cache. While that fails nobody knows whether a
+// create that was sent has made a Job, so nothing is created: the status says
+// CreateOutcomeUnknown until a read succeeds (seed create-outcome-unknown).
+func (c command) look(ctx context.Context, pass *journal.Pass, name string) (*batchv1.Job, error) {
+	job, err := get(ctx, c.Live, client.ObjectKey{Namespace: pass.Object().Namespace, Name: name})
+	if err == nil {
+		return job, nil
+	}
+	mark, marked := guard.MarkOf(pass.Object())
+	if !marked {
+		return nil, fmt.Errorf("read Job %q: %w", name, err)
+	}
+	message := fmt.Sprintf("A create of Job %q was started at %s, and the read that would tell whether it took effect fails: %s. Nothing is created meanwhile. It is read again by itself; check that the operator may get Jobs. To clear it by hand, make sure that no such Job exists in namespace %q, then remove the annotation %s from the LoomAgent.",
+		name, mark.Attempt.UTC().Format(time.RFC3339), children.ServerText(err), pass.Object().Namespace, v1alpha1.CreatePendingAnnotation)
+	return nil, stages.Fail(v1alpha1.ReasonCreateOutcomeUnknown, message, err)
+}
+
+func get(ctx context.Context, reader client.Reader, key client.ObjectKey) (*batchv1.Job, error) {
+	job := &batchv1.Job{}
+	err := reader.Get(ctx, key, job)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return job, err
+}
+
+// create marks the agent, then creates the suspended Job. The mark carries the
+// resource version that the pass works on, so a pass over an outdated view
+// cannot start anything.
+func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
+	agent := pass.Object()
+	if _, marked := guard.MarkOf(agent); !marked {
+		mark := guard.Mark{UID: agent.UID, Generation: agent.Generation, Job: job.Name, Attempt: pass.Now().UTC()}
+		if err := annotate(ctx, pass, v1alpha1.CreatePendingAnnotation, mark.String()); err != nil {
+			return err
+		}
+	}
+	if err := controllerutil.SetControllerReference(agent, job, c.Client.Scheme()); err != nil {
+		return fmt.Errorf("own Job %q: %w", job.Name, err)
+	}
+	err := c.Client.Create(ctx, job, client.FieldOwner(v1alpha1.FieldOwner))
+	switch guard.OutcomeOf(err) {
+	case guard.Created:
+		return c.record(pass, job)
+	case guard.Refused:
+		if err := pass.Annotate(ctx, map[string]*string{v1alpha1.CreatePendingAnnotation: nil}); err != nil {
+			return err
+		}
+		return children.Explain(err, "create", "Job", job.Name)
+	case guard.Exists:
+		return stages.Wait(v1alpha1.ReasonRunning, fmt.Sprintf("Job %q exists already. It is read before anything else is done.", job.Name), time.Second)
+	default:
+		return fmt.Errorf("create Job %q: %w", job.Name, err)
+	}
+}
+
+// record puts the Job's UID in the status. Only then may it be resumed, which
+// the next pass does.
+func (c command) record(pass *journal.Pass, job *batchv1.Job) error {
+	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
+		agent.Status.Workload = &v1alpha1.Workload{Kind: "Job", Name: job.Name, UID: job.UID, Image: image(job)}
+	})
+	return stages.Wait(v1alpha1.ReasonRunning, fmt.Sprintf("Job %q is recorded and is started next.", job.Name), time.Second)
+}
+
+// lose ends a run whose Job is gone before its end was recorded.
+func (c command) lose(pass *journal.Pass, name string) error {
+	reason := v1alpha1.ReasonRunLost
+	agent := pass.Object()
+	if err := journal.Observe(pass, lifecycle.ObserveRun{Name: agent.Name, Phase: lifecycle.RunFailed, End: lifecycle.RunEnd{Reason: &reason}}); err != nil {
+		return err
+	}
+	return stages.Stop(v1alpha1.ReasonRunLost, lost(name))
+}
+
+func lost(name string) string {
+	return fmt.Sprintf("Job %q was removed before its end could be recorded, so how the run ended cannot be known. It is not run again; see what the program did, and change the document to run it anew.", name)
+}
+
+func annotate(ctx context.Context, pass *journal.Pass, key, value string) error {
+	return pass.Annotate(ctx, map[string]*string{key: &value})
+}
+
+func image(job *batchv1.Job) string {
+	for _, container := range job.Spec.Template.Spec.Containers {
+		if container.Name == v1alpha1.AgentContainer {
+			return container.Image
+		}
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/gather"
+	"github.com/beyond10x/loom-operator/internal/guard"
+	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/internal/lifecycle"
+	"github.com/beyond10x/loom-operator/internal/observe"
+	"github.com/beyond10x/loom-operator/pkg/stages"
+)
+
+// watch observes the recorded Job, if it is there, and writes nothing to it.
+func (c command) watch(ctx context.Context, pass *journal.Pass) error {
+	recorded := pass.Object().Status.Workload
+	if recorded == nil {
+		return nil
+	}
+	job, err := c.cached(ctx, pass, recorded.Name)
+	if err != nil || job == nil || job.UID != recorded.UID {
+		return err
+	}
+	return c.observe(ctx, pass, job)
+}
+
+// follow resumes the recorded Job, once, and observes it.
+//
+// The start is written before the Job is resumed and takes the place of the
+// mark: from here on the generation counts as started, also for a later pass
+// that finds the status wiped.
+func (c command) follow(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
+	agent := pass.Object()
+	if agent.Status.Workload == nil {
+		return c.record(pass, job)
+	}
+	if _, started := guard.StartOf(agent); !started {
+		start := guard.Start{UID: agent.UID, Generation: agent.Generation, Job: job.UID}.String()
+		if err := pass.Annotate(ctx, map[string]*string{v1alpha1.RunAnnotation: &start, v1alpha1.CreatePendingAnnotation: nil}); err != nil {
+			return err
+		}
+	}
+	if _, resumed := job.Annotations[v1alpha1.ResumedAnnotation]; !resumed {
+		if err := c.resume(ctx, job); err != nil {
+			return err
+		}
+		if err := journal.Observe(pass, lifecycle.ObserveRun{Name: agent.Name, Phase: lifecycle.RunActive}); err != nil {
+			return err
+		}
+		return stages.Wait(v1alpha1.ReasonRunning, fmt.Sprintf("Job %q was started.", job.Name), 0)
+	}
+	return c.observe(ctx, pass, job)
+}
+
+// resume lets the Job start its pod, and marks the Job so that this happens
+// once: whoever suspends it later keeps it suspended (case A47).
+func (c command) resume(ctx context.Context, job *batchv1.Job) error {
+	return c.patch(ctx, job, func(job *batchv1.Job) {
+		job.Spec.Suspend = new(false)
+		job.Annotations[v1alpha1.ResumedAnnotation] = "true"
+	})
+}
+
+// observe turns the Job and its pods into the agent's state.
+func (c command) observe(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
+	view, err := c.view(ctx, pass, job)
+	if err != nil {
+		return err
+	}
+	if !view.Finished {
+		return stages.Wait(view.Cause.Reason, view.Cause.Message, 0)
+	}
+	if err := journal.Observe(pass, view.Observation); err != nil {
+		return err
+	}
+	stages.Put(pass, view.Cause)
+	return verdict(pass)
+}
+
+// view reads the pods and, where only they can tell, the Events of the Job.
+//
+// The cache has Jobs and pods from two watches, and the Job's end may arrive
+// before that of its pod. What cannot be taken back is not read from a pod
+// that lags behind: then the pods are read past the cache.
+func (c command) view(ctx context.Context, pass *journal.Pass, job *batchv1.Job) (observe.RunView, error) {
+	agent := pass.Object()
+	pods, err := gather.Pods(ctx, c.Client, agent)
+	if err != nil {
+		return observe.RunView{}, err
+	}
+	var events []corev1.Event
+	if observe.NeedsEvents(job, pods) {
+		if events, err = gather.JobEvents(ctx, c.Live, job); err != nil {
+			return observe.RunView{}, err
+		}
+	}
+	view := observe.Job(observe.JobFacts{Name: agent.Name, Job: job, Pods: pods, Events: events})
+	if view.Finished && view.Observation.End.ExitCode == nil {
+		if pods, err = gather.LivePods(ctx, c.Live, job); err != nil {
+			return observe.RunView{}, err
+		}
+		view = observe.Job(observe.JobFacts{Name: agent.Name, Job: job, Pods: pods, Events: events})
+	}
+	return view, nil
+}
+
+// ended tells whether the end of this generation's run is recorded.
+func ended(agent *v1alpha1.LoomAgent, _ *journal.Pass) bool {
+	return agent.Status.State == v1alpha1.StateCompleted || agent.Status.State == v1alpha1.StateFailed
+}
+
+// verdict reports the recorded end. The reason and message of the pass that
+// recorded it stay as long as the record does.
+func verdict(pass *journal.Pass) error {
+	agent := pass.Object()
+	cause, fresh := stages.Value[observe.Cause](pass)
+	if !fresh {
+		kept, _ := stages.GetCondition(agent, v1alpha1.ConditionCompleted)
+		cause = observe.Cause{Reason: kept.Reason, Message: kept.Message}
+	}
+	if cause.Reason == "" || cause.Message == "" {
+		cause = observe.Cause{Reason: string(agent.Status.State), Message: fmt.Sprintf("The run of generation %d has ended; status.run tells how.", agent.Generation)}
+	}
+	if agent.Status.State == v1alpha1.StateCompleted {
+		pass.Reached(cause.Reason, cause.Message)
+		return nil
+	}
+	return stages.Stop(cause.Reason, cause.Message)
+}

@@ -1,0 +1,154 @@
+package scheduled
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/check"
+	"github.com/beyond10x/loom-operator/internal/children"
+	"github.com/beyond10x/loom-operator/internal/gather"
+	"github.com/beyond10x/loom-operator/internal/intake"
+	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/internal/observe"
+	"github.com/beyond10x/loom-operator/internal/workload"
+	"github.com/beyond10x/loom-operator/pkg/stages"
+)
+
+// watch observes the CronJob, if there is one, and writes no child.
+func (s schedule) watch(ctx context.Context, pass *journal.Pass) error {
+	agent, cronJob := pass.Object(), &batchv1.CronJob{}
+	key := client.ObjectKey{Namespace: agent.Namespace, Name: workload.CronJobName(agent)}
+	err := s.Client.Get(ctx, key, cronJob)
+	if apierrors.IsNotFound(err) || agent.Status.Workload == nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read CronJob %q: %w", key.Name, err)
+	}
+	return s.observe(ctx, pass, cronJob)
+}
+
+// observe records the runs that have finished, each once and in the order they
+// finished, and ends the pass with the reason why the schedule is not in
+// force, if it is not.
+func (s schedule) observe(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob) error {
+	facts, err := s.facts(ctx, pass, cronJob)
+	if err != nil {
+		return err
+	}
+	view := observe.Schedule(facts)
+	for _, run := range view.Finished {
+		if err := journal.Observe(pass, run.Observation); err != nil {
+			return err
+		}
+	}
+	next := nextRun(pass, cronJob)
+	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
+		agent.Status.NextRun = next
+		if agent.Status.Workload != nil {
+			agent.Status.Workload.Recorded = view.Recorded
+		}
+	})
+	reportLastRun(pass, view)
+	switch agent := pass.Object(); {
+	case agent.Suspended():
+		return intake.Resting()
+	case cronJob.Spec.Suspend != nil && *cronJob.Spec.Suspend:
+		return intake.RestingFor("spec.schedule.suspend")
+	case view.Blocked.Reason != "":
+		return stages.Wait(view.Blocked.Reason, view.Blocked.Message, 0)
+	}
+	pass.Reached(v1alpha1.ReasonScheduled, inForce(cronJob))
+	return nil
+}
+
+// facts reads the runs, their pods and, where only they can tell, their Events.
+func (s schedule) facts(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob) (observe.ScheduleFacts, error) {
+	agent := pass.Object()
+	facts := observe.ScheduleFacts{Name: agent.Name, Generation: agent.Generation, CronJob: cronJob, Events: map[types.UID][]corev1.Event{}}
+	if agent.Status.Workload != nil {
+		facts.Recorded = agent.Status.Workload.Recorded
+	}
+	var jobs batchv1.JobList
+	if err := s.Client.List(ctx, &jobs, client.InNamespace(agent.Namespace), client.MatchingFields{children.OwnerIndex: string(cronJob.UID)}); err != nil {
+		return facts, fmt.Errorf("list the Jobs of CronJob %q: %w", cronJob.Name, err)
+	}
+	facts.Jobs = jobs.Items
+	if len(facts.Jobs) == 0 {
+		return facts, nil
+	}
+	pods, err := gather.Pods(ctx, s.Client, agent)
+	if err != nil {
+		return facts, err
+	}
+	facts.Pods = pods
+	return facts, s.readMore(ctx, &facts)
+}
+
+// readMore adds, past the cache, what the cache may lack: the Events of Jobs
+// that could not make their pod, and the pods of Jobs that finished while the
+// watch of pods lags behind that of Jobs.
+func (s schedule) readMore(ctx context.Context, facts *observe.ScheduleFacts) error {
+	for i := range facts.Jobs {
+		job := &facts.Jobs[i]
+		if !observe.NeedsEvents(job, facts.Pods) {
+			continue
+		}
+		events, err := gather.JobEvents(ctx, s.Live, job)
+		if err != nil {
+			return err
+		}
+		facts.Events[job.UID] = events
+	}
+	for _, run := range observe.Schedule(*facts).Finished {
+		if run.Observation.End.ExitCode != nil {
+			continue
+		}
+		for i := range facts.Jobs {
+			if job := &facts.Jobs[i]; job.UID == run.UID {
+				pods, err := gather.LivePods(ctx, s.Live, job)
+				if err != nil {
+					return err
+				}
+				facts.Pods = append(others(facts.Pods, job), pods...)
+			}
+		}
+	}
+	return nil
+}
+
+// others returns the pods that the Job does not control.
+func others(pods []corev1.Pod, job *batchv1.Job) []corev1.Pod {
+	var kept []corev1.Pod
+	for _, pod := range pods {
+		if !metav1.IsControlledBy(&pod, job) {
+			kept = append(kept, pod)
+		}
+	}
+	return kept
+}
+
+// nextRun is when Kubernetes starts the next run. It changes with each run and
+// at no other time.
+func nextRun(pass *journal.Pass, cronJob *batchv1.CronJob) *metav1.Time {
+	if cronJob.Spec.Suspend != nil && *cronJob.Spec.Suspend {
+		return nil
+	}
+	after := pass.Now()
+	if last := cronJob.Status.LastScheduleTime; last != nil && last.After(after) {
+		after = last.Time
+	}
+	next, ok := check.NextRun(pass.Object().Spec.Schedule, after)
+	if !ok {
+		return nil
+	}
+	return &metav1.Time{Time: next}
+}

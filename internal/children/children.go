@@ -1,0 +1,87 @@
+// Package children writes and removes the objects that a LoomAgent owns, and
+// puts what goes wrong in words that its status can carry.
+package children
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/pkg/stages"
+)
+
+// Ensure makes the child exist as given (stages.Pass.Ensure). A child that is
+// nil is none. The error that it returns carries the reason and message for
+// the status.
+func Ensure[C interface {
+	comparable
+	client.Object
+}](ctx context.Context, pass *journal.Pass, child C) error {
+	var none C
+	if child == none {
+		return nil
+	}
+	kind, name := child.GetObjectKind().GroupVersionKind().Kind, child.GetName()
+	_, err := pass.Ensure(ctx, child)
+	return Explain(err, "write", kind, name)
+}
+
+// Explain turns an error of the API server about a child into an outcome of
+// the pass. A conflict stays what it is, since it restarts the pass.
+func Explain(err error, verb, kind, name string) error {
+	var taken *stages.NotOwnedError
+	switch {
+	case err == nil, apierrors.IsConflict(err):
+		return err
+	case errors.As(err, &taken):
+		return Taken(taken.Kind, taken.Name, taken.Owner)
+	case apierrors.IsForbidden(err):
+		return stages.Fail(v1alpha1.ReasonChildForbidden, fmt.Sprintf("The API server does not let the operator %s %s %q: %s. It is tried again; change the role, quota or policy that the text names.", verb, kind, name, ServerText(err)), err)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return stages.Fail(v1alpha1.ReasonChildInvalid, fmt.Sprintf("The API server refuses %s %q as invalid: %s. Correct the field of the document that it comes from.", kind, name, ServerText(err)), stages.Terminal(err))
+	default:
+		return fmt.Errorf("%s %s %q: %w", verb, kind, name, err)
+	}
+}
+
+// Taken is the outcome of finding somebody else's object under a child's name.
+// Nothing tells when that object goes, so the agent looks again by itself.
+func Taken(kind, name, owner string) error {
+	whose := "nobody controls it"
+	if owner != "" {
+		whose = "it is controlled by " + owner
+	}
+	return stages.Wait(v1alpha1.ReasonNameTaken, fmt.Sprintf("%s %q exists already and %s. It is left alone; delete or rename it, and the agent goes on without an edit.", kind, name, whose), 0)
+}
+
+// ServerText is the API server's own message, which names the resource, the
+// verb and the namespace; for another error it is a word for what went wrong.
+func ServerText(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Message != "" {
+		return status.Status().Message
+	}
+	return "the API server gave no answer"
+}
+
+// Controller describes who controls an object; empty when nobody does.
+func Controller(obj client.Object) string {
+	owner := metav1.GetControllerOf(obj)
+	if owner == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %q (UID %s)", owner.Kind, owner.Name, owner.UID)
+}
+
+// Present returns the children that are not nil.
+func Present(children ...client.Object) []client.Object {
+	return slices.DeleteFunc(children, func(child client.Object) bool { return reflect.ValueOf(child).IsNil() })
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/beyond10x/loom-operator/internal/check"
+	"github.com/beyond10x/loom-operator/internal/workload"
+)
+
+func newRender() *cobra.Command {
+	flags := &documentFlags{}
+	cmd := &cobra.Command{
+		Use:   "render -f FILE...",
+		Short: "Print the objects that the operator would create, without a cluster",
+		Long: `Print the objects that the operator would create, without a cluster.
+
+A document that the check refuses is not rendered: its findings are printed and
+the exit code is 1. The name of a command's Job depends on the UID and the
+generation that the API server gives; a file without them renders as one that
+has neither.`,
+		Example: "  loom-operator render -f agent.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			documents, err := flags.read(cmd, args)
+			if err != nil {
+				return err
+			}
+			refused := false
+			for _, d := range documents {
+				report := check.Run(check.Input{Agent: d.agent, DefaultImage: flags.image})
+				if report.ExitCode() != 0 {
+					refused = true
+					if _, err := fmt.Fprint(cmd.ErrOrStderr(), verdict(d, report)); err != nil {
+						return err
+					}
+					continue
+				}
+				if err := render(cmd, workload.Input{Agent: d.agent, DefaultImage: flags.image}); err != nil {
+					return err
+				}
+			}
+			if refused {
+				return errRefused
+			}
+			return nil
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func render(cmd *cobra.Command, in workload.Input) error {
+	for _, child := range workload.Children(in) {
+		text, err := yaml.Marshal(child)
+		if err != nil {
+			return fmt.Errorf("render %s: %w", child.GetName(), err)
+		}
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "---\n%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

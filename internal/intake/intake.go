@@ -1,0 +1,168 @@
+// Package intake holds the stages that every agent passes before its workload:
+// the check of the document, and the objects that it refers to.
+package intake
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/check"
+	"github.com/beyond10x/loom-operator/internal/children"
+	"github.com/beyond10x/loom-operator/internal/gather"
+	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/internal/lifecycle"
+	"github.com/beyond10x/loom-operator/internal/workload"
+	"github.com/beyond10x/loom-operator/pkg/stages"
+)
+
+// The names of the stages, for those that depend on them.
+const (
+	CheckStage      = "check"
+	ReferencesStage = "references"
+)
+
+// Controller is a controller of LoomAgents under construction.
+type Controller = stages.Builder[*v1alpha1.LoomAgent]
+
+// Intake is what the two stages need.
+type Intake struct {
+	// DefaultImage runs agents that name no image.
+	DefaultImage string
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Live reads past every cache.
+	Live client.Reader
+	// Children removes what a refused document must not leave running.
+	Children children.Remover
+}
+
+// Open starts a controller with its first two stages. A pass that ends in the
+// second one calls watch, which observes the workload without writing to it: a
+// reference that goes missing later must not hide how the workload fares.
+func (i Intake) Open(name string, watch stages.Handler[*v1alpha1.LoomAgent]) *Controller {
+	b := stages.For[*v1alpha1.LoomAgent](name,
+		stages.FieldOwner(v1alpha1.FieldOwner),
+		stages.AppliedAnnotation(v1alpha1.AppliedAnnotation),
+		stages.TransitionEvents(false),
+		stages.Retire(v1alpha1.ConditionAvailable, v1alpha1.ConditionCompleted, v1alpha1.ConditionScheduled, v1alpha1.ConditionLastRunSucceeded),
+	).Summarize(summarize)
+	b.Stage(CheckStage).Establishes(v1alpha1.ConditionChecked).Do(i.check)
+	b.Stage(ReferencesStage).Establishes(v1alpha1.ConditionReferencesResolved).After(CheckStage).
+		Case("none", hasNone, resolvedNone).
+		Case("run started", runStarted, resolvedEarlier, "none").
+		Otherwise(i.references(watch))
+	return b
+}
+
+// Input is what the workload's children are built from in this pass.
+func (i Intake) Input(pass *journal.Pass) workload.Input {
+	found, _ := stages.Value[gather.Found](pass)
+	return workload.Input{Agent: pass.Object(), DefaultImage: i.DefaultImage, ReferencesDigest: found.Digest}
+}
+
+// check opens the pass and gives the verdict on a document, once for each
+// generation: a later version of the operator does not judge again what runs.
+func (i Intake) check(ctx context.Context, pass *journal.Pass) error {
+	if err := journal.Apply(pass); err != nil {
+		return err
+	}
+	agent := pass.Object()
+	if agent.Status.Check == nil {
+		report := check.Run(check.Input{Agent: agent, DefaultImage: i.DefaultImage})
+		if report.ExitCode() == 0 {
+			pass.Reached(v1alpha1.ReasonAccepted, "The check accepted the document.")
+			return nil
+		}
+		if err := admit(pass, report.ExitCode(), report.Message()); err != nil {
+			return err
+		}
+	}
+	if verdict := pass.Object().Status.Check; verdict.ExitCode != 0 {
+		return i.refuse(ctx, pass, verdict.Message)
+	}
+	pass.Reached(v1alpha1.ReasonAccepted, "The check accepted the document.")
+	return nil
+}
+
+// refuse sees to it that nothing of the agent runs, its guardrails excepted.
+func (i Intake) refuse(ctx context.Context, pass *journal.Pass, message string) error {
+	agent := pass.Object()
+	if agent.Paused() {
+		return stages.Stop(v1alpha1.ReasonRefused, message)
+	}
+	policy := workload.NetworkPolicy(workload.Input{Agent: agent, DefaultImage: i.DefaultImage})
+	if err := children.Ensure(ctx, pass, policy); err != nil {
+		return err
+	}
+	if err := i.Children.Workloads(ctx, pass, keepNone); err != nil {
+		return err
+	}
+	if err := i.Children.Attachments(ctx, pass, children.Policies); err != nil {
+		return err
+	}
+	return stages.Stop(v1alpha1.ReasonRefused, message)
+}
+
+func keepNone(client.Object) bool { return false }
+
+// Admit records that the check accepted the document: the agent moves from
+// Pending to Running. The workload's stage calls it when nothing keeps it from
+// writing children any more.
+func Admit(pass *journal.Pass) error {
+	if pass.Object().Status.Check != nil {
+		return nil
+	}
+	return admit(pass, 0, "The document was accepted.")
+}
+
+func admit(pass *journal.Pass, exitCode int32, message string) error {
+	agent := pass.Object()
+	_, err := journal.Move(pass, lifecycle.RecordCheck{
+		Name: agent.Name, Generation: agent.Generation,
+		ExitCode: exitCode, Message: message, Variant: lifecycle.Variant(agent.Variant()),
+	})
+	return err
+}
+
+func hasNone(agent *v1alpha1.LoomAgent, _ *journal.Pass) bool {
+	return len(gather.References(agent.Spec)) == 0
+}
+
+func resolvedNone(_ context.Context, pass *journal.Pass) error {
+	stages.Put(pass, gather.Found{})
+	pass.Reached(v1alpha1.ReasonResolved, "The document refers to no other object.")
+	return nil
+}
+
+// runStarted is for a command that was handed what it needs: the references do
+// not matter any more, and must not keep its end from being recorded.
+func runStarted(agent *v1alpha1.LoomAgent, _ *journal.Pass) bool {
+	return agent.Spec.Command != nil && agent.Spec.Schedule == nil && agent.Status.Workload != nil
+}
+
+func resolvedEarlier(_ context.Context, pass *journal.Pass) error {
+	stages.Put(pass, gather.Found{})
+	pass.Reached(v1alpha1.ReasonResolved, "Every object that the document names existed when the run was started.")
+	return nil
+}
+
+func (i Intake) references(watch stages.Handler[*v1alpha1.LoomAgent]) stages.Handler[*v1alpha1.LoomAgent] {
+	return func(ctx context.Context, pass *journal.Pass) error {
+		found, err := gather.Read(ctx, i.Live, pass.Object())
+		if err == nil && len(found.Missing) == 0 {
+			stages.Put(pass, found)
+			pass.Reached(v1alpha1.ReasonResolved, "Every object that the document names exists.")
+			return nil
+		}
+		if watchErr := watch(ctx, pass); watchErr != nil && !stages.IsVerdict(watchErr) {
+			return watchErr
+		}
+		if err != nil {
+			return stages.Fail(v1alpha1.ReasonReferenceUnreadable, fmt.Sprintf("An object that the document names could not be read: %s. It is tried again; check that the operator may get it.", children.ServerText(err)), err)
+		}
+		return stages.Wait(v1alpha1.ReasonReferenceMissing, found.Message(), 0)
+	}
+}

@@ -1,0 +1,163 @@
+package observe
+
+import (
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/lifecycle"
+)
+
+// finish tells how a Job ended. The verdict is the Job's. The facts come from
+// the agent's container, then from its pod, then from the Job's condition; a
+// fact that none of them has stays absent.
+func finish(job *batchv1.Job, verdict *batchv1.JobCondition, pods []*corev1.Pod) (lifecycle.RunPhase, lifecycle.RunEnd, Cause) {
+	if verdict.Type == batchv1.JobComplete {
+		pod := firstInPhase(pods, corev1.PodSucceeded)
+		end := endOf(verdict, pod)
+		end.Reason = firstReason(containerReason(pod), verdict.Reason)
+		return lifecycle.RunSucceeded, end, completedCause(job, end)
+	}
+	pod := lastFailed(pods)
+	end := endOf(verdict, pod)
+	end.Reason = failedReason(verdict, pod, end)
+	return lifecycle.RunFailed, end, failedCause(job, verdict, pod, end)
+}
+
+func firstInPhase(pods []*corev1.Pod, phase corev1.PodPhase) *corev1.Pod {
+	for _, pod := range pods {
+		if pod.Status.Phase == phase {
+			return pod
+		}
+	}
+	return nil
+}
+
+// lastFailed is the pod that made its Job fail: the newest one that failed. A
+// Job that was stopped may have none that did; then it is the newest one.
+func lastFailed(pods []*corev1.Pod) *corev1.Pod {
+	var last *corev1.Pod
+	for _, pod := range pods {
+		if last == nil || pod.Status.Phase == corev1.PodFailed || last.Status.Phase != corev1.PodFailed {
+			last = pod
+		}
+	}
+	return last
+}
+
+// endOf collects the exit code and the time. The time of the Job's condition
+// stands in where the container has none: a failed Job has no completionTime
+// (case A41).
+func endOf(verdict *batchv1.JobCondition, pod *corev1.Pod) lifecycle.RunEnd {
+	end := lifecycle.RunEnd{FinishedAt: knownTime(verdict.LastTransitionTime)}
+	terminated := agentEnd(pod)
+	if terminated == nil {
+		return end
+	}
+	if at := knownTime(terminated.FinishedAt); at != nil {
+		end.FinishedAt = at
+	}
+	if !invented(terminated) && initContainers(pod) == (Cause{}) {
+		end.ExitCode = new(terminated.ExitCode)
+	}
+	return end
+}
+
+// knownTime drops the times that stand for "unknown": nodes write the year 1
+// or the year 1970 (case A61).
+func knownTime(t metav1.Time) *time.Time {
+	if t.Unix() <= 0 {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+// agentEnd is how the agent's container ended; nil when that is not known.
+func agentEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
+	if pod == nil {
+		return nil
+	}
+	if status := agentStatus(pod); status != nil {
+		return status.State.Terminated
+	}
+	return nil
+}
+
+func containerReason(pod *corev1.Pod) string {
+	if terminated := agentEnd(pod); terminated != nil {
+		return terminated.Reason
+	}
+	return ""
+}
+
+// failedReason is the most telling reason of a failure. What stopped the
+// program from outside comes before how the program ended from it (cases A24
+// and A41); the container's reason comes before the Job's own, which is
+// BackoffLimitExceeded for most failures (case A07).
+func failedReason(verdict *batchv1.JobCondition, pod *corev1.Pod, end lifecycle.RunEnd) *string {
+	if verdict.Reason == batchv1.JobReasonDeadlineExceeded || pod == nil {
+		return firstReason(verdict.Reason)
+	}
+	container := containerReason(pod)
+	if container == completed {
+		container = ""
+	}
+	return firstReason(disruption(pod), initReason(pod), container, pod.Status.Reason, verdict.Reason)
+}
+
+// initReason names the init container that failed and its exit code (case A45).
+func initReason(pod *corev1.Pod) string {
+	for _, spec := range pod.Spec.InitContainers {
+		status := statusOf(pod.Status.InitContainerStatuses, spec.Name)
+		if status == nil || isSidecar(&spec) {
+			continue
+		}
+		if end := lastEnd(status); end != nil && end.ExitCode != 0 {
+			return fmt.Sprintf("%s: %s ended with exit code %d", v1alpha1.ReasonInitContainerFailed, spec.Name, end.ExitCode)
+		}
+	}
+	return ""
+}
+
+func firstReason(reasons ...string) *string {
+	for _, reason := range reasons {
+		if reason != "" {
+			return &reason
+		}
+	}
+	return nil
+}
+
+func completedCause(job *batchv1.Job, end lifecycle.RunEnd) Cause {
+	switch {
+	case end.ExitCode == nil:
+		return Cause{v1alpha1.ReasonCompleted, fmt.Sprintf("Job %s completed. No pod tells the exit code any more, so it cannot be known.", job.Name)}
+	case end.Reason != nil && *end.Reason == oomKilled:
+		return Cause{v1alpha1.ReasonCompleted, fmt.Sprintf("Job %s completed with exit code %d, but a process of it used more memory than the limit (%s). Check the result, and raise pod.resources.limits.memory.", job.Name, *end.ExitCode, oomKilled)}
+	default:
+		return Cause{v1alpha1.ReasonCompleted, fmt.Sprintf("Job %s completed with exit code %d.", job.Name, *end.ExitCode)}
+	}
+}
+
+func failedCause(job *batchv1.Job, verdict *batchv1.JobCondition, pod *corev1.Pod, end lifecycle.RunEnd) Cause {
+	if verdict.Reason == batchv1.JobReasonDeadlineExceeded {
+		return deadlineExceeded(job)
+	}
+	if pod != nil && finished(pod) {
+		if cause := Pod(pod); cause != (Cause{}) {
+			return cause
+		}
+	}
+	why := "no reason given"
+	if end.Reason != nil {
+		why = cut(*end.Reason)
+	}
+	if end.ExitCode == nil {
+		return Cause{v1alpha1.ReasonExitUnknown, fmt.Sprintf("Job %s failed (%s). No pod tells the exit code any more, so it cannot be known. Look for what the program did.", job.Name, why)}
+	}
+	return Cause{v1alpha1.ReasonRunFailed, fmt.Sprintf("Job %s failed (%s); its program ended with exit code %d. Read the logs of its pod.", job.Name, why, *end.ExitCode)}
+}

@@ -1,0 +1,192 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/lifecycle"
+)
+
+func end(code *int32, at int, reason string) lifecycle.RunEnd {
+	return lifecycle.RunEnd{ExitCode: code, FinishedAt: new(second(at).Time), Reason: &reason}
+}
+
+func TestFinishedJob(t *testing.T) {
+	deadline := jobIs(batchv1.JobFailed, batchv1.JobReasonDeadlineExceeded)
+	drained := withCondition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "")
+	yearOne := func(pod *corev1.Pod) { agentStatus(pod).State.Terminated.FinishedAt = metav1.Time{} }
+	cases := map[string]struct {
+		verdict  batchv1.JobCondition
+		pods     []corev1.Pod
+		phase    lifecycle.RunPhase
+		end      lifecycle.RunEnd
+		reason   string
+		contains []string
+	}{
+		"A03 exit code 1": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(1, "Error"))},
+			lifecycle.RunFailed, end(new(int32(1)), 30, "Error"), v1alpha1.ReasonRunFailed, []string{"exit code 1"}},
+		"exit code 0": {
+			complete, []corev1.Pod{runPod(corev1.PodSucceeded, exited(0, "Completed"))},
+			lifecycle.RunSucceeded, end(new(int32(0)), 30, "Completed"), v1alpha1.ReasonCompleted, []string{"exit code 0"}},
+		"A07 container's reason before the Job's": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(137, "OOMKilled"))},
+			lifecycle.RunFailed, end(new(int32(137)), 30, "OOMKilled"), v1alpha1.ReasonOOMKilled, nil},
+		"A22 agent found by name": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(4, "Error"), withSidecar("istio-proxy", exited(0, "Completed")))},
+			lifecycle.RunFailed, end(new(int32(4)), 30, "Error"), v1alpha1.ReasonRunFailed, []string{"exit code 4"}},
+		"A23 failed and the pods are gone": {
+			failedJob, nil,
+			lifecycle.RunFailed, end(nil, 50, "BackoffLimitExceeded"), v1alpha1.ReasonExitUnknown, []string{"cannot be known"}},
+		"completed and the pods are gone": {
+			complete, nil,
+			lifecycle.RunSucceeded, end(nil, 50, "CompletionsReached"), v1alpha1.ReasonCompleted, []string{"cannot be known"}},
+		"A24 drained": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(143, "Error"), drained)},
+			lifecycle.RunFailed, end(new(int32(143)), 30, "EvictionByEvictionAPI"), v1alpha1.ReasonDisrupted, nil},
+		"A38 evicted with exit code 0": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(0, "Completed"), because("Evicted", ""))},
+			lifecycle.RunFailed, end(new(int32(0)), 30, "Evicted"), v1alpha1.ReasonEvicted, nil},
+		"A38 failed with exit code 0": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(0, "Completed"))},
+			lifecycle.RunFailed, end(new(int32(0)), 30, "BackoffLimitExceeded"), v1alpha1.ReasonRunFailed, []string{"BackoffLimitExceeded", "exit code 0"}},
+		"A41 deadline, no pod failed": {
+			deadline, nil,
+			lifecycle.RunFailed, end(nil, 50, "DeadlineExceeded"), v1alpha1.ReasonDeadlineExceeded, []string{"activeDeadlineSeconds"}},
+		"A41 deadline before the reason of the killed container": {
+			deadline, []corev1.Pod{runPod(corev1.PodFailed, exited(137, "Error"))},
+			lifecycle.RunFailed, end(new(int32(137)), 30, "DeadlineExceeded"), v1alpha1.ReasonDeadlineExceeded, nil},
+		"A44 two pods, completed": {
+			complete, []corev1.Pod{runPod(corev1.PodSucceeded, exited(0, "Completed"), named("c-1-zzzzz"), created(5)), runPod(corev1.PodFailed, exited(1, "Error"))},
+			lifecycle.RunSucceeded, end(new(int32(0)), 30, "Completed"), v1alpha1.ReasonCompleted, []string{"exit code 0", "may have run more than once"}},
+		"retries, the last counts": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(2, "Error"), named("c-1-zzzzz"), created(5)), runPod(corev1.PodFailed, exited(1, "Error"))},
+			lifecycle.RunFailed, end(new(int32(2)), 30, "Error"), v1alpha1.ReasonRunFailed, []string{"exit code 2"}},
+		"A45 init container": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(137, "ContainerStatusUnknown"), withInit("setup", exited(103, "Error")), yearOne)},
+			lifecycle.RunFailed, end(nil, 50, "InitContainerFailed: setup ended with exit code 103"), v1alpha1.ReasonInitContainerFailed, []string{"setup", "103"}},
+		"A45 agent still waiting": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, waitingFor("PodInitializing", ""), withInit("setup", exited(103, "Error")))},
+			lifecycle.RunFailed, end(nil, 50, "InitContainerFailed: setup ended with exit code 103"), v1alpha1.ReasonInitContainerFailed, nil},
+		"A45 code that the agent never had": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(137, "Error"), withInit("setup", exited(103, "Error")), yearOne)},
+			lifecycle.RunFailed, end(nil, 50, "InitContainerFailed: setup ended with exit code 103"), v1alpha1.ReasonInitContainerFailed, nil},
+		"A61 unknown end": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(137, "ContainerStatusUnknown"), yearOne)},
+			lifecycle.RunFailed, end(nil, 50, "ContainerStatusUnknown"), v1alpha1.ReasonExitUnknown, nil},
+		"program that did not start has no exit code": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(128, "StartError"))},
+			lifecycle.RunFailed, end(nil, 30, "StartError"), v1alpha1.ReasonContainerCannotRun, nil},
+		"A63 AppArmor": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, corev1.ContainerState{}, because("AppArmor", ""))},
+			lifecycle.RunFailed, end(nil, 50, "AppArmor"), v1alpha1.ReasonAppArmor, nil},
+		"A66 out of memory with exit code 0": {
+			complete, []corev1.Pod{runPod(corev1.PodSucceeded, exited(0, "OOMKilled"))},
+			lifecycle.RunSucceeded, end(new(int32(0)), 30, "OOMKilled"), v1alpha1.ReasonCompleted, []string{"OOMKilled"}},
+		"pods of another Job": {
+			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(1, "Error"), func(p *corev1.Pod) { p.OwnerReferences = controlledBy("other") })},
+			lifecycle.RunFailed, end(nil, 50, "BackoffLimitExceeded"), v1alpha1.ReasonExitUnknown, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			view := Job(JobFacts{Name: "c", Job: job(c.verdict), Pods: c.pods})
+			assert.Equal(t, lifecycle.ObserveRun{Name: "c", Phase: c.phase, End: c.end}, view.Observation)
+			assert.True(t, view.Finished)
+			assert.Equal(t, second(50).Time, view.FinishedAt)
+			assert.Equal(t, len(c.pods) > 1, view.ExtraPods)
+			assert.Equal(t, c.reason, view.Cause.Reason, view.Cause.Message)
+			for _, text := range c.contains {
+				assert.Contains(t, view.Cause.Message, text)
+			}
+		})
+	}
+}
+
+func TestA61NoTimeIsInvented(t *testing.T) {
+	for name, at := range map[string]time.Time{"year 1": {}, "year 1970": time.Unix(0, 0)} {
+		t.Run(name, func(t *testing.T) {
+			failed := failedJob
+			failed.LastTransitionTime = metav1.NewTime(at)
+			assert.Nil(t, Job(JobFacts{Job: job(failed)}).Observation.End.FinishedAt)
+		})
+	}
+}
+
+func TestActiveJob(t *testing.T) {
+	quotaText := `Error creating: pods "c-1-x7k2p" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0`
+	ofJob := func(change func(*batchv1.Job)) *batchv1.Job {
+		j := job()
+		change(j)
+		return j
+	}
+	cases := map[string]struct {
+		job      *batchv1.Job
+		pods     []corev1.Pod
+		events   []corev1.Event
+		started  bool
+		reason   string
+		contains []string
+	}{
+		"no Job":         {nil, nil, nil, false, v1alpha1.ReasonRunning, []string{"Agent c"}},
+		"no pod yet":     {job(), nil, nil, false, v1alpha1.ReasonRunning, []string{"starting"}},
+		"running":        {job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, nil, true, v1alpha1.ReasonRunning, []string{"runs"}},
+		"A08 bad image":  {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""))}, nil, true, v1alpha1.ReasonImagePullFailed, []string{image}},
+		"A22 proxy runs": {job(), []corev1.Pod{runPod(corev1.PodRunning, exited(4, "Error"), withSidecar("istio-proxy", running))}, nil, true, v1alpha1.ReasonSidecarStillRunning, []string{"istio-proxy", "exit code 4"}},
+		"A22 proxy ended first": {
+			job(), []corev1.Pod{runPod(corev1.PodRunning, running, withSidecar("istio-proxy", exited(0, "Completed")))}, nil, true, v1alpha1.ReasonRunning, nil},
+		"A25 quota": {
+			job(), nil, []corev1.Event{failedCreateEvent(9, quotaText), failedCreateEvent(3, "older"), {Reason: "Other", LastTimestamp: second(20)}}, false, v1alpha1.ReasonQuotaExceeded, []string{failedCreate, "exceeded quota: small"}},
+		"A25 quota raised": {
+			job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, []corev1.Event{failedCreateEvent(9, quotaText)}, true, v1alpha1.ReasonRunning, nil},
+		"A38 pod succeeded, Job silent": {
+			job(), []corev1.Pod{runPod(corev1.PodSucceeded, exited(0, "Completed"))}, nil, true, v1alpha1.ReasonRunning, nil},
+		"pod failed, Job silent": {
+			job(), []corev1.Pod{runPod(corev1.PodFailed, exited(1, "Error"))}, nil, true, v1alpha1.ReasonRunning, nil},
+		"condition that is not True": {
+			job(batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionFalse}), nil, nil, false, v1alpha1.ReasonRunning, nil},
+		"deadline passed, pod still ending": {
+			job(jobIs(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded)), []corev1.Pod{runPod(corev1.PodRunning, running, deleted)}, nil, true, v1alpha1.ReasonDeadlineExceeded, nil},
+		"A47 suspended": {
+			ofJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, false, v1alpha1.ReasonJobSuspended, []string{"suspended"}},
+		"pod that only the Job knows": {
+			ofJob(func(j *batchv1.Job) { j.Status.Active = 1 }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, true, v1alpha1.ReasonRunning, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			view := Job(JobFacts{Name: "c", Job: c.job, Pods: c.pods, Events: c.events})
+			assert.Equal(t, lifecycle.ObserveRun{Name: "c", Phase: lifecycle.RunActive}, view.Observation)
+			assert.False(t, view.Finished)
+			assert.Zero(t, view.FinishedAt)
+			assert.Equal(t, c.started, view.Started)
+			assert.Equal(t, c.reason, view.Cause.Reason, view.Cause.Message)
+			for _, text := range c.contains {
+				assert.Contains(t, view.Cause.Message, text)
+			}
+		})
+	}
+}
+
+func TestNeedsEvents(t *testing.T) {
+	pods := []corev1.Pod{runPod(corev1.PodPending, corev1.ContainerState{})}
+	suspended := job()
+	suspended.Spec.Suspend = new(true)
+	assert.True(t, NeedsEvents(job(), nil))
+	assert.False(t, NeedsEvents(job(), pods), "a pod tells by itself")
+	assert.False(t, NeedsEvents(suspended, nil), "a suspended Job makes no pod")
+	assert.False(t, NeedsEvents(job(complete), nil), "a finished Job makes no pod")
+	assert.False(t, NeedsEvents(nil, nil))
+}
+
+func TestA44RetriesThatTheJobMayMakeAreNotExtra(t *testing.T) {
+	retried := job(failedJob)
+	retried.Status.Failed = 3
+	assert.True(t, Job(JobFacts{Job: retried}).ExtraPods)
+	retried.Spec.BackoffLimit = new(int32(2))
+	assert.False(t, Job(JobFacts{Job: retried}).ExtraPods)
+}

@@ -1,0 +1,61 @@
+package stages
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestCoversSeesDriftAndToleratesAdditions(t *testing.T) {
+	for name, c := range map[string]struct {
+		live, intent string
+		want         bool
+	}{
+		"equal":                           {`{"a":1}`, `{"a":1}`, true},
+		"an added field":                  {`{"a":1,"b":2}`, `{"a":1}`, true},
+		"a changed value":                 {`{"a":2}`, `{"a":1}`, false},
+		"a lost value":                    {`{}`, `{"a":1}`, false},
+		"false turned true":               {`{"a":true}`, `{"a":false}`, false},
+		"zero turned one":                 {`{"a":1}`, `{"a":0}`, false},
+		"another type":                    {`{"a":"1"}`, `{"a":1}`, false},
+		"an object replaced by a value":   {`{"a":1}`, `{"a":{"b":1}}`, false},
+		"a null means nothing":            {`{}`, `{"a":null}`, true},
+		"a defaulted field in a list":     {`{"c":[{"name":"x","image":"i","p":1}]}`, `{"c":[{"name":"x","image":"i"}]}`, true},
+		"an injected sidecar":             {`{"c":[{"name":"s"},{"name":"x","image":"i"}]}`, `{"c":[{"name":"x","image":"i"}]}`, true},
+		"a changed item":                  {`{"c":[{"name":"x","image":"j"}]}`, `{"c":[{"name":"x","image":"i"}]}`, false},
+		"a lost item":                     {`{"c":[{"name":"x"}]}`, `{"c":[{"name":"x"},{"name":"y"}]}`, false},
+		"a lost list":                     {`{}`, `{"c":[{"name":"x"}]}`, false},
+		"an added argument":               {`{"args":["a","b"]}`, `{"args":["a"]}`, false},
+		"arguments in another order":      {`{"args":["b","a"]}`, `{"args":["a","b"]}`, false},
+		"a list replaced by something":    {`{"args":"a"}`, `{"args":["a"]}`, false},
+		"an empty object that is missing": {`{}`, `{"a":{}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var live, intent any
+			require.NoError(t, json.Unmarshal([]byte(c.live), &live))
+			require.NoError(t, json.Unmarshal([]byte(c.intent), &intent))
+			assert.Equal(t, c.want, covers(live, intent))
+		})
+	}
+}
+
+func FuzzTextsAreAcceptable(f *testing.F) {
+	f.Add("世界", 8)
+	f.Add("ImagePullBackOff", 1024)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = len(cutMark) + (limit&0xfff+0x1000)%0x1000
+		short := cut(text, limit)
+		assert.LessOrEqual(t, len(short), limit)
+		assert.True(t, !utf8.ValidString(text) || utf8.ValidString(short))
+		assert.True(t, len(text) > limit || short == text)
+
+		reason := cleanReason(text, "Fallback")
+		assert.Regexp(t, `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`, reason)
+		assert.LessOrEqual(t, len(reason), maxReason)
+		assert.True(t, strings.Contains(text, reason) || reason != text)
+	})
+}

@@ -1,0 +1,288 @@
+package stages_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/pkg/stages"
+)
+
+// ensure runs one pass that ensures the ConfigMap and returns what Ensure said.
+func (w *world) ensure(child client.Object, options ...stages.Option) (change stages.Change, err error) {
+	_, _ = w.pass(w.plain(func(ctx context.Context, p pass) error {
+		change, err = p.Ensure(ctx, child)
+		return err
+	}, options...))
+	return change, err
+}
+
+func data(pairs ...string) *corev1.ConfigMap {
+	child := &corev1.ConfigMap{Data: map[string]string{}}
+	for i := 0; i < len(pairs); i += 2 {
+		child.Data[pairs[i]] = pairs[i+1]
+	}
+	return child
+}
+
+func (w *world) child() *corev1.ConfigMap {
+	child := &corev1.ConfigMap{}
+	require.NoError(w.t, w.client.Get(w.t.Context(), key, child))
+	return child
+}
+
+func TestEnsureTakesNameNamespaceAndOwnerFromThePrimary(t *testing.T) {
+	w := newWorld(t)
+	child := data("message", "hello")
+	change, err := w.ensure(child)
+	require.NoError(t, err)
+	assert.Equal(t, stages.Created, change)
+	assert.Equal(t, 1, w.taken()["apply"], "one call creates")
+	live := w.child()
+	assert.Equal(t, map[string]string{"message": "hello"}, live.Data)
+	assert.True(t, metav1.IsControlledBy(live, w.get()))
+	assert.Equal(t, live.ResourceVersion, child.ResourceVersion, "the live object is handed back")
+	assert.NotEmpty(t, live.Annotations["stages.beyond10x.dev/applied"])
+}
+
+func TestEnsureWritesNothingWhenNothingWouldChange(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.ensure(data("message", "hello"))
+	require.NoError(t, err)
+	// Others add what is theirs.
+	live := w.child()
+	live.Labels = map[string]string{"theirs": "yes"}
+	live.Data["theirs"] = "too"
+	require.NoError(t, w.client.Update(t.Context(), live))
+	w.taken()
+
+	child := data("message", "hello")
+	change, err := w.ensure(child)
+	require.NoError(t, err)
+	assert.Equal(t, stages.Unchanged, change)
+	assert.Empty(t, w.taken())
+	assert.Equal(t, "too", child.Data["theirs"], "the live object is handed back")
+}
+
+func TestEnsureAppliesWhatChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		drift func(*corev1.ConfigMap)
+		next  *corev1.ConfigMap
+		want  map[string]string
+	}{
+		"a new value":            {nil, data("message", "bye", "extra", "1"), map[string]string{"message": "bye", "extra": "1"}},
+		"a field that is gone":   {nil, data("message", "hello"), map[string]string{"message": "hello"}},
+		"a value edited by hand": {func(live *corev1.ConfigMap) { live.Data["message"] = "edited" }, nil, map[string]string{"message": "hello", "extra": "1"}},
+		"a value removed":        {func(live *corev1.ConfigMap) { delete(live.Data, "message") }, nil, map[string]string{"message": "hello", "extra": "1"}},
+		"the mark removed":       {func(live *corev1.ConfigMap) { live.Annotations = nil }, nil, map[string]string{"message": "hello", "extra": "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			_, err := w.ensure(data("message", "hello", "extra", "1"))
+			require.NoError(t, err)
+			if c.drift != nil {
+				live := w.child()
+				c.drift(live)
+				require.NoError(t, w.client.Update(t.Context(), live))
+			}
+			if c.next == nil {
+				c.next = data("message", "hello", "extra", "1")
+			}
+			w.taken()
+			change, err := w.ensure(c.next.DeepCopy())
+			require.NoError(t, err)
+			assert.Equal(t, stages.Updated, change)
+			assert.Equal(t, 1, w.taken()["apply"])
+			assert.Equal(t, c.want, w.child().Data)
+			change, err = w.ensure(c.next)
+			require.NoError(t, err)
+			assert.Equal(t, stages.Unchanged, change, "the next pass has nothing to do")
+		})
+	}
+}
+
+func foreign(owner *metav1.OwnerReference) *corev1.ConfigMap {
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: key.Name, Namespace: key.Namespace}, Data: map[string]string{"precious": "yes"}}
+	if owner != nil {
+		obj.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return obj
+}
+
+func TestEnsureNeverTouchesAnObjectItDoesNotOwn(t *testing.T) {
+	yes := true
+	for name, c := range map[string]struct {
+		owner *metav1.OwnerReference
+		want  string
+	}{
+		"owned by another": {&metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "other", Controller: &yes}, `controlled by Deployment "web" (UID other)`},
+		"owned by nobody":  {nil, "controlled by nobody"},
+		"owned by an earlier object of the same name": {&metav1.OwnerReference{APIVersion: groupVersion.String(), Kind: "Settings", Name: key.Name, UID: "uid-0", Controller: &yes},
+			`controlled by Settings "settings" (UID uid-0)`},
+	} {
+		for seen, options := range map[string][]stages.Option{"in the cache": nil, "and the cache has not seen it": {stages.ChildReader(blind{})}} {
+			t.Run(name+" "+seen, func(t *testing.T) {
+				w := newWorld(t, newSettings(), foreign(c.owner))
+				before := w.child()
+				_, err := w.ensure(data("message", "hello"), options...)
+				var refused *stages.NotOwnedError
+				require.ErrorAs(t, err, &refused)
+				assert.ErrorContains(t, err, c.want)
+				assert.Equal(t, before, w.child())
+				assert.Equal(t, "False/NotOwned", w.conditions()["Ready"])
+			})
+		}
+	}
+}
+
+// blind is a cache that has seen nothing yet.
+type blind struct{ client.Reader }
+
+func (blind) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
+}
+
+func TestEnsureFindsItsOwnChildThatTheCacheHasNotSeen(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.ensure(data("message", "hello"))
+	require.NoError(t, err)
+	w.taken()
+	change, err := w.ensure(data("message", "hello"), stages.ChildReader(blind{}))
+	require.NoError(t, err)
+	assert.Equal(t, stages.Unchanged, change)
+	change, err = w.ensure(data("message", "bye"), stages.ChildReader(blind{}))
+	require.NoError(t, err)
+	assert.Equal(t, stages.Updated, change)
+	assert.Equal(t, "bye", w.child().Data["message"])
+}
+
+func TestEnsureOnAnOldReadRestartsThePass(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.ensure(data("message", "hello"))
+	require.NoError(t, err)
+	raced := w.client
+	reader := readHook{raced, func() {
+		live := w.child()
+		live.Labels = map[string]string{"raced": "yes"}
+		require.NoError(t, raced.Update(t.Context(), live))
+	}}
+	result, err := w.pass(w.plain(func(ctx context.Context, p pass) error {
+		_, err := p.Ensure(ctx, data("message", "bye"))
+		assert.True(t, apierrors.IsConflict(err), err)
+		return err
+	}, stages.ChildReader(reader)))
+	require.NoError(t, err)
+	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
+	assert.Equal(t, "hello", w.child().Data["message"])
+}
+
+// readHook runs a function after each read.
+type readHook struct {
+	client.Reader
+	after func()
+}
+
+func (r readHook) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	defer r.after()
+	return r.Reader.Get(ctx, key, obj, opts...)
+}
+
+func TestEnsureWaitsForAChildThatIsBeingDeleted(t *testing.T) {
+	w := newWorld(t)
+	held := data("message", "hello")
+	held.Finalizers = []string{"examples.beyond10x.dev/hold"}
+	_, err := w.ensure(held)
+	require.NoError(t, err)
+	require.NoError(t, w.client.Delete(t.Context(), w.child()))
+	w.taken()
+	_, err = w.ensure(data("message", "bye"))
+	assert.True(t, stages.IsVerdict(err))
+	assert.Equal(t, "False/ChildTerminating", w.conditions()["Ready"])
+	assert.Zero(t, w.taken()["apply"])
+}
+
+func TestEnsureUsesTheConfiguredOwnerAndAnnotation(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.ensure(data("message", "hello"), stages.FieldOwner("someone"), stages.AppliedAnnotation("example.com/applied"))
+	require.NoError(t, err)
+	live := w.child()
+	assert.Contains(t, live.Annotations, "example.com/applied")
+	require.NotEmpty(t, live.ManagedFields)
+	assert.Equal(t, "someone", live.ManagedFields[0].Manager)
+	assert.Equal(t, metav1.ManagedFieldsOperationApply, live.ManagedFields[0].Operation)
+}
+
+func TestEnsureReportsWhatTheAPIServerRefuses(t *testing.T) {
+	w := newWorld(t)
+	w.before = func(_ context.Context, what string, _ client.Object) error {
+		if what == "apply" {
+			return errForbidden
+		}
+		return nil
+	}
+	_, err := w.ensure(data("message", "hello"))
+	assert.ErrorIs(t, err, errForbidden)
+	assert.ErrorContains(t, err, "ensure ConfigMap demo/settings")
+	assert.Equal(t, "False/Forbidden", w.conditions()["Ready"])
+}
+
+func TestGetReadsLive(t *testing.T) {
+	w := newWorld(t, newSettings(), foreign(nil))
+	c, err := stages.For[*Settings]("settings", w.options()...).Reconcile(func(ctx context.Context, p pass) error {
+		found := &corev1.ConfigMap{}
+		err := p.Get(ctx, key, found)
+		assert.Equal(t, "yes", found.Data["precious"])
+		return err
+	}).Build(cached{w.client}, w.client)
+	require.NoError(t, err)
+	_, err = w.pass(c)
+	require.NoError(t, err)
+}
+
+// cached is a client whose reads see nothing yet.
+type cached struct{ client.Client }
+
+func (cached) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	return blind{}.Get(ctx, key, obj, opts...)
+}
+
+func TestAnnotateMarksBeforeTheStatus(t *testing.T) {
+	mark, obj := "2", newSettings()
+	obj.Annotations = map[string]string{"old": "1", "other": "kept"}
+	w := newWorld(t, obj)
+	var order []string
+	w.before = func(_ context.Context, what string, _ client.Object) error { order = append(order, what); return nil }
+	_, err := w.pass(w.plain(func(ctx context.Context, p pass) error {
+		p.SetStatus(setChecksum("kept"))
+		if err := p.Annotate(ctx, map[string]*string{"new": &mark, "old": nil}); err != nil {
+			return err
+		}
+		assert.Equal(t, map[string]string{"new": "2", "other": "kept"}, p.Object().Annotations)
+		return nil
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"patch", "status"}, order)
+	assert.Equal(t, map[string]string{"new": "2", "other": "kept"}, w.get().Annotations)
+	assert.Equal(t, "kept", w.get().Status.Checksum)
+}
+
+func TestAnnotateOnAnOldReadRestartsThePass(t *testing.T) {
+	mark, w := "1", newWorld(t)
+	old, obj := w.get(), w.get()
+	obj.Labels = map[string]string{"somebody": "else"}
+	require.NoError(t, w.client.Update(t.Context(), obj))
+	result, err := w.plain(func(ctx context.Context, p pass) error {
+		return p.Annotate(ctx, map[string]*string{"new": &mark})
+	}).Reconcile(w.context(), old)
+	require.NoError(t, err)
+	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
+	assert.Empty(t, w.get().Annotations)
+}
