@@ -14,7 +14,7 @@ const (
 	ReasonReconcileError = "ReconcileError"
 	// ReasonPaused: the paused annotation is set and the children stay as they are. Remove the annotation to go on.
 	ReasonPaused = "Paused"
-	// ReasonSuspended: spec.suspend is true. Set it to false to go on.
+	// ReasonSuspended: the field spec.suspend, or spec.schedule.suspend, is true. Set it to false to go on.
 	ReasonSuspended = "Suspended"
 	// ReasonResolved: every object that the document names exists.
 	ReasonResolved = "Resolved"

@@ -21,10 +21,6 @@ const cronField = "spec.schedule.cron"
 // take @every 5s, start runs faster than they end and drift (A65).
 const shortestInterval = time.Minute
 
-// cronReference is where the search for a date that fits begins. The search
-// covers five years, in which every day of the calendar comes, 29 February too.
-var cronReference = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
-
 var cronParts = []struct{ name, values string }{
 	{"minute", "0-59"},
 	{"hour", "0-23"},
@@ -33,15 +29,16 @@ var cronParts = []struct{ name, values string }{
 	{"day of week", "0-6 or SUN-SAT"},
 }
 
-// parseCron never panics. The parser does on a zone that no space follows, such
-// as TZ=0 (robfig/cron#554, A34).
-func parseCron(text string) (parsed cron.Schedule, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			parsed, err = nil, fmt.Errorf("parsing the cron expression: %v", cause)
-		}
-	}()
-	return cron.ParseStandard(text)
+// parseCron returns nil for a text that is no schedule. It never panics, which
+// the parser does on a zone that no space follows, such as TZ=0
+// (robfig/cron#554, A34). What is wrong with a text is told by cronProblem.
+func parseCron(text string) cron.Schedule {
+	defer func() { _ = recover() }()
+	parsed, err := cron.ParseStandard(text)
+	if err != nil {
+		return nil
+	}
+	return parsed
 }
 
 // hasZone tells whether the text names a zone. The API server looks for TZ
@@ -54,11 +51,7 @@ func cronSchedule(spec *v1alpha1.ScheduleSpec) cron.Schedule {
 	if spec == nil || hasZone(spec.Cron) {
 		return nil
 	}
-	parsed, err := parseCron(spec.Cron)
-	if err != nil {
-		return nil
-	}
-	return parsed
+	return parseCron(spec.Cron)
 }
 
 func cronZone(in Input) []Finding {
@@ -90,7 +83,7 @@ func cronProblem(text string) string {
 	}
 	for i, part := range cronParts {
 		alone := strings.Repeat("* ", i) + fields[i] + strings.Repeat(" *", len(cronParts)-1-i)
-		if _, err := parseCron(alone); err != nil {
+		if parseCron(alone) == nil {
 			return fmt.Sprintf("The %s %s is not understood. Use values of %s, ranges such as 1-5, steps such as */2, and lists with commas.", part.name, quote(fields[i]), part.values)
 		}
 	}
@@ -113,8 +106,10 @@ func neverFires(in Input) []Finding {
 	return []Finding{broken(cronField, "%s never fires, since there is no such date. Correct the day or the month.", quote(in.Agent.Spec.Schedule.Cron))}
 }
 
-// fires tells whether any time fits. A field such as "," has no value at all;
-// looking for that minute or hour through five years would take long.
+// fires tells whether any time fits. The search covers five years, in which
+// every day of the calendar comes, 29 February too, wherever it begins. A field
+// such as "," has no value at all; looking for that minute or hour through five
+// years would take long.
 func fires(dates *cron.SpecSchedule) bool {
-	return dates.Minute != 0 && dates.Hour != 0 && !dates.Next(cronReference).IsZero()
+	return dates.Minute != 0 && dates.Hour != 0 && !dates.Next(time.Time{}).IsZero()
 }

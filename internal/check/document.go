@@ -18,11 +18,9 @@ const agentSchema = "loom.agent/1"
 func agentName(in Input) []Finding {
 	meta := in.Agent.ObjectMeta
 	switch {
-	case meta.Name == "" && meta.GenerateName != "":
-		return nil
-	case meta.Name == "":
+	case meta.Name == "" && meta.GenerateName == "":
 		return []Finding{broken("metadata.name", "The agent has no name. Give it one.")}
-	case !isSubdomain(meta.Name):
+	case meta.Name != "" && !isSubdomain(meta.Name):
 		return []Finding{broken("metadata.name", "%s is not a valid name. %s", quote(meta.Name), subdomainRule)}
 	}
 	return nil

@@ -19,6 +19,7 @@ func TestImage(t *testing.T) {
 	}{
 		"a name alone comes from the default registry": {repository: "agent"},
 		"a path":                                         {repository: "team/agent-x__y.z"},
+		"a first part that is no host":                   {repository: "max__y/agent"},
 		"a host":                                         {repository: "registry.test/agent"},
 		"a host with a port":                             {repository: "registry.test:5000/team/agent"},
 		"a host in capitals":                             {repository: "Registry.test/agent"},

@@ -110,5 +110,5 @@ func TestMessagesKeepSecretsAndStayShort(t *testing.T) {
 
 	long := check.Run(check.Input{Agent: agentWith(t, fmt.Sprintf("{schedule: {cron: '%s'}}", strings.Repeat("é", 100_000)))})
 	assert.Less(t, len(long.Message()), 500)
-	assert.Contains(t, long.Message(), strings.Repeat("é", 28)+`…"`)
+	assert.Contains(t, long.Message(), `"`+strings.Repeat("é", 28)+`…"`)
 }

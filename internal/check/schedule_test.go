@@ -44,6 +44,7 @@ func TestTimeZones(t *testing.T) {
 		"a way out of the database":           {zone: "../zoneinfo/UTC", says: "not a time zone"},
 		"an absolute path":                    {zone: "/etc/localtime", says: "not a time zone"},
 		"a rule instead of a name":            {zone: "CET-1CEST,M3.5.0,M10.5.0/3", says: "not a time zone"},
+		"a letter too many":                   {zone: "xUTC", says: "not a time zone of the IANA database"},
 		"a dot":                               {zone: ".", says: "not a time zone"},
 		"a slash":                             {zone: "/", says: "not a time zone"},
 		"two zones":                           {zone: "UTC\\nUTC", says: "not a time zone"},
@@ -86,6 +87,12 @@ func TestTheZonesAreThoseOfGo(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Empty(t, findings(checkZone(name)))
 	}
+}
+
+func TestAZoneThatIsNoTextIsCutLikeAnyOther(t *testing.T) {
+	report := checkZone(strings.Repeat("\x80", 100))
+	assertWellFormed(t, report)
+	assert.Contains(t, report.Message(), `"…" is not a time zone`)
 }
 
 func checkZone(name string) check.Report {

@@ -27,6 +27,12 @@ func Pod(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
+// Reasons of pods that the kubelet uses.
+const (
+	evicted  = "Evicted"
+	appArmor = "AppArmor"
+)
+
 // finished tells that no container of the pod runs or will run again.
 func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
@@ -54,16 +60,12 @@ func disruption(pod *corev1.Pod) string {
 	return ""
 }
 
-const evicted = "Evicted"
-
 var scarce = regexp.MustCompile(`low on resource: ([a-z-]+)`)
 
 func takenAway(pod *corev1.Pod) Cause {
 	leaving := pod.DeletionTimestamp != nil && !finished(pod)
 	by := disruption(pod)
 	switch {
-	case pod.Status.Phase == corev1.PodSucceeded:
-		return Cause{}
 	case by == evicted:
 		resource := "a resource that ran short, or that the pod used beyond its limit"
 		if match := scarce.FindStringSubmatch(pod.Status.Message); match != nil {
@@ -85,8 +87,6 @@ func fromNode(pod *corev1.Pod) string {
 	}
 	return " from node " + pod.Spec.NodeName
 }
-
-const appArmor = "AppArmor"
 
 // refusedByNode tells of a kubelet that did not admit the pod. Kubelets differ
 // in the phase that they leave such a pod in (case A63).

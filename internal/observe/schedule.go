@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -133,8 +132,7 @@ func (f ScheduleFacts) blocked(job *batchv1.Job, cause Cause) Cause {
 	if cause.Reason == v1alpha1.ReasonRunning {
 		return Cause{}
 	}
-	policy := cmp.Or(f.CronJob.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
-	if policy != batchv1.ForbidConcurrent {
+	if f.CronJob.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent {
 		return cause
 	}
 	return Cause{v1alpha1.ReasonRunBlocked, fmt.Sprintf("Run %s cannot go on, and runs that are due are skipped until it ends (%s): %s", job.Name, cause.Reason, cause.Message)}

@@ -2,7 +2,10 @@ package stages
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +28,9 @@ const (
 	rememberedEvents = 8192
 	rememberFor      = 30 * time.Minute
 )
+
+// maxEventPrefix leaves room for the 17 characters after it in a name of at most 253 (RFC 1123 subdomain).
+const maxEventPrefix = 236
 
 type queuedEvent struct {
 	kind, reason, action, note string
@@ -147,7 +153,7 @@ func (r *recorder) send(ctx context.Context, obj client.Object, e queuedEvent) e
 		return err
 	}
 	event := &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: obj.GetName() + ".", Namespace: obj.GetNamespace()},
+		ObjectMeta: metav1.ObjectMeta{Name: eventName(obj), Namespace: obj.GetNamespace()},
 		EventTime:  metav1.NewMicroTime(r.config.clock.Now()),
 		Type:       e.kind, Reason: e.reason, Action: e.action, Note: cut(e.note, maxNote),
 		ReportingController: r.name, ReportingInstance: r.instance,
@@ -162,4 +168,12 @@ func (r *recorder) send(ctx context.Context, obj client.Object, e queuedEvent) e
 		}
 	}
 	return r.client.Create(ctx, event)
+}
+
+// eventName makes a name of its own for an Event, in the form that client-go gives them. The API server would not do:
+// a generated name must not follow a dot, and is cut to 63 characters.
+func eventName(obj client.Object) string {
+	name := obj.GetName()
+	name = strings.TrimRight(name[:min(len(name), maxEventPrefix)], "-.")
+	return fmt.Sprintf("%s.%016x", name, rand.Uint64())
 }

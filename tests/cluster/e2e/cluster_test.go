@@ -44,10 +44,7 @@ func TestClusterUpRunsContainersAndDownLeavesNothing(t *testing.T) {
 	t.Run("a second control plane runs beside it", func(t *testing.T) { b.checkSecondControlPlane(t) })
 	t.Run("a second node is refused and the first is named", func(t *testing.T) { b.checkSecondNode(t) })
 
-	archive := filepath.Join(t.TempDir(), "probe.tar")
-	require.NoError(t, image.Pack(archive, probeImage, build(t, "./probe", "probe", "CGO_ENABLED=0"), "65532:65532"))
-	b.command(t, "load", "--name", "e2e", archive)
-
+	b.loadProbe(t, "e2e")
 	c := newChecks(t, b, kubeconfig)
 	t.Run("the exit code and the log of a container arrive", c.checkExitCode)
 	t.Run("a Deployment serves and pods and the machine reach its Service", c.checkService)
@@ -70,17 +67,33 @@ func TestUpClearsWhatACrashLeft(t *testing.T) {
 	b := newBench(t)
 	before := observe(t, b.dir)
 	t.Cleanup(func() { b.command(t, "down", "--all") })
-	b.command(t, "up", "--name", "crashed")
-	// Nobody knows any more what runs: the worst that can be left.
-	require.NoError(t, os.RemoveAll(filepath.Join(b.dir, "crashed", "state.json")))
+	kubeconfig := b.command(t, "up", "--name", "crashed")
+	b.loadProbe(t, "crashed")
+	c := newChecks(t, b, kubeconfig)
+	_, err := c.client.AppsV1().Deployments(namespace).Create(t.Context(), webDeployment(), metav1.CreateOptions{})
+	require.NoError(t, err)
+	c.webPod(t)
+	for _, component := range observe(t, filepath.Join(b.dir, "crashed")).Programs {
+		if filepath.Base(component.Name) != "containerd-shim-runc-v2" {
+			require.NoError(t, component.Stop(t.Context(), 0))
+		}
+	}
 
 	b.command(t, "up", "--name", "next")
-	for _, program := range observe(t, b.dir).Programs {
-		assert.NotContains(t, program, "crashed")
-	}
+	left := observe(t, filepath.Join(b.dir, "crashed"))
+	assert.Empty(t, left.Programs)
+	assert.Empty(t, left.Groups, "the control groups of its containers")
 	b.command(t, "down", "--all")
-	after := observe(t, b.dir)
-	assert.Equal(t, before, after, "down leaves nothing")
+	assert.Equal(t, before, observe(t, b.dir), "down leaves nothing")
+}
+
+func TestDownStopsAClusterWhoseStateIsLost(t *testing.T) {
+	b := newBench(t)
+	t.Cleanup(func() { b.command(t, "down", "--all") })
+	b.command(t, "up", "--name", "lost", "--nodes", "0")
+	require.NoError(t, os.Remove(filepath.Join(b.dir, "lost", "state.json")))
+	b.command(t, "down", "--name", "lost")
+	assert.Empty(t, observe(t, b.dir).Programs)
 }
 
 func newBench(t *testing.T) bench {
@@ -113,6 +126,14 @@ func (b bench) try(args ...string) (out, problem string, err error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
 	return strings.TrimSpace(stdout.String()), stderr.String(), err
+}
+
+// loadProbe packs the probe and imports it into the node.
+func (b bench) loadProbe(t *testing.T, name string) {
+	t.Helper()
+	archive := filepath.Join(t.TempDir(), "probe.tar")
+	require.NoError(t, image.Pack(archive, probeImage, build(t, "./probe", "probe", "CGO_ENABLED=0"), "65532:65532"))
+	b.command(t, "load", "--name", name, archive)
 }
 
 func (b bench) checkSecondControlPlane(t *testing.T) {

@@ -22,7 +22,7 @@ type machine struct {
 	Groups     []string          // control groups of containers
 	Folders    []string          // fixed places where programs of a node keep state
 	Settings   map[string]string // kernel settings by path under /proc/sys
-	Programs   []string          // processes that work in the cluster's directory
+	Programs   []process.Record  // processes that work in the cluster's directory
 }
 
 // observe looks at the machine. dir is where the clusters of this test are.
@@ -51,11 +51,8 @@ func observe(t *testing.T, dir string) machine {
 		require.NoError(t, err)
 		seen.Settings[name] = string(value)
 	}
-	programs, err := process.Find(func(found process.Record) bool { return strings.Contains(strings.Join(found.Argv, " "), dir) })
+	seen.Programs, err = process.Find(func(found process.Record) bool { return strings.Contains(strings.Join(found.Argv, " "), dir) })
 	require.NoError(t, err)
-	for _, p := range programs {
-		seen.Programs = append(seen.Programs, p.Name)
-	}
 	return seen
 }
 

@@ -1,0 +1,106 @@
+# loom-operator. `make help` lists the targets; a target that is not there is a bug.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= dev
+CLUSTER ?= local
+IMAGE ?= ghcr.io/beyond10x/loom-operator:$(VERSION)
+AGENT_IMAGE ?= ghcr.io/beyond10x/loom-agent:$(VERSION)
+KUBECTL ?= kubectl
+
+# Tools, pinned by version. Go builds them once and keeps them.
+CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
+GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# The modules of this repository.
+MODULES := . tests tests/cluster
+
+##@ General
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Bring up a real cluster, run four agents and show their status (CLUSTER=existing uses KUBECONFIG)
+	cd tests && go run ./demo up --cluster $(CLUSTER)
+
+.PHONY: demo-down
+demo-down: ## Stop the demo and its cluster
+	cd tests && go run ./demo down --cluster $(CLUSTER)
+
+##@ Development
+.PHONY: build
+build: ## Build the operator into .cache/bin
+	go build -ldflags "-X main.version=$(VERSION)" -o .cache/bin/loom-operator .
+
+.PHONY: generate
+generate: manifests ## Generate code, manifests and documents
+	$(CONTROLLER_GEN) object paths=./apis/...
+	go generate ./internal/lifecycle
+	go run ./docs/gen .
+
+.PHONY: manifests
+manifests: ## Generate the CRD and the operator's role
+	$(CONTROLLER_GEN) crd paths=./apis/... output:crd:dir=config/crd
+	$(CONTROLLER_GEN) rbac:roleName=loom-operator paths=./controllers/... output:rbac:dir=config/rbac
+
+.PHONY: fmt
+fmt: ## Format the code
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: lint
+lint: ## Vet and lint every module
+	for module in $(MODULES); do (cd $$module && go vet ./... && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml ./...); done
+
+.PHONY: test
+test: ## Run every test: units, the real API server and the real node
+	tests/run
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no cluster
+	go test ./...
+	cd tests && go test ./agent ./images/... ./mutation/...
+	cd tests/cluster && go test $$(go list ./... | grep -v /e2e)
+
+.PHONY: fuzz
+fuzz: ## Fuzz the pure packages, FUZZTIME each (default 30s)
+	for package in internal/check internal/lifecycle internal/observe internal/workload; do \
+		for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9]+' $$package | cut -c6-); do \
+			go test ./$$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(or $(FUZZTIME),30s); done; done
+
+.PHONY: mutants
+mutants: ## Change the pure packages one place at a time and show that a test fails each time
+	cd tests && go run ./mutation ../internal/lifecycle ../internal/check ../internal/guard
+
+.PHONY: verify
+verify: ## Fail when something generated, formatted or linted is not as committed
+	@test -z "$$(git status --porcelain)" || { echo 'verify: commit or stash first, so that differences can be told apart'; git status --short; exit 1; }
+	$(MAKE) generate
+	for module in $(MODULES); do (cd $$module && go mod tidy); done
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'verify: not formatted; run make fmt'; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@git diff --exit-code || { echo 'verify: generated files differ; run make generate and commit'; exit 1; }
+	$(MAKE) lint
+
+##@ Installing
+.PHONY: image
+image: ## Build the images of the operator and the sample agent as archives, without Docker
+	cd tests && go run ./images --version $(VERSION) operator agent
+
+.PHONY: install
+install: ## Install the CRD into the cluster of KUBECONFIG
+	$(KUBECTL) apply -f config/crd/loom.beyond10x.dev_loomagents.yaml
+
+.PHONY: uninstall
+uninstall: ## Remove the CRD, and with it every LoomAgent
+	$(KUBECTL) delete --ignore-not-found -f config/crd/loom.beyond10x.dev_loomagents.yaml
+
+.PHONY: deploy
+deploy: ## Install CRD, RBAC and operator with IMAGE and AGENT_IMAGE
+	go run . install --image $(IMAGE) --agent-image $(AGENT_IMAGE) | $(KUBECTL) apply -f -
+
+.PHONY: undeploy
+undeploy: ## Remove the operator; agents and their CRD stay
+	$(KUBECTL) delete --ignore-not-found -k config/rbac
+	$(KUBECTL) delete --ignore-not-found -k config/manager
