@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/gather"
@@ -83,30 +82,23 @@ func (c command) observe(ctx context.Context, pass *journal.Pass, job *batchv1.J
 }
 
 // view reads the pods and, where only they can tell, the Events of the Job.
-//
-// The cache has Jobs and pods from two watches, and the Job's end may arrive
-// before that of its pod. What cannot be taken back is not read from a pod
-// that lags behind: then the pods are read past the cache.
 func (c command) view(ctx context.Context, pass *journal.Pass, job *batchv1.Job) (observe.RunView, error) {
-	agent := pass.Object()
-	pods, err := gather.Pods(ctx, c.Client, agent)
-	if err != nil {
+	facts := observe.JobFacts{Name: pass.Object().Name, Job: job}
+	var err error
+	if facts.Pods, err = gather.Pods(ctx, c.Client, pass.Object()); err != nil {
 		return observe.RunView{}, err
 	}
-	var events []corev1.Event
-	if observe.NeedsEvents(job, pods) {
-		if events, err = gather.JobEvents(ctx, c.Live, job); err != nil {
+	if observe.NeedsPods(job, facts.Pods) {
+		if facts.Pods, err = gather.LivePods(ctx, c.Live, job); err != nil {
 			return observe.RunView{}, err
 		}
 	}
-	view := observe.Job(observe.JobFacts{Name: agent.Name, Job: job, Pods: pods, Events: events})
-	if view.Finished && view.Observation.End.ExitCode == nil {
-		if pods, err = gather.LivePods(ctx, c.Live, job); err != nil {
+	if observe.NeedsEvents(job, facts.Pods) {
+		if facts.Events, err = gather.JobEvents(ctx, c.Live, job); err != nil {
 			return observe.RunView{}, err
 		}
-		view = observe.Job(observe.JobFacts{Name: agent.Name, Job: job, Pods: pods, Events: events})
 	}
-	return view, nil
+	return observe.Job(facts), nil
 }
 
 // ended tells whether the end of this generation's run is recorded.

@@ -71,6 +71,7 @@ func (s schedule) observe(ctx context.Context, pass *journal.Pass, cronJob *batc
 }
 
 // facts reads the runs, their pods and, where only they can tell, their Events.
+// Pods are needed only while there are runs.
 func (s schedule) facts(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob) (observe.ScheduleFacts, error) {
 	agent := pass.Object()
 	facts := observe.ScheduleFacts{Name: agent.Name, Generation: agent.Generation, CronJob: cronJob, Events: map[types.UID][]corev1.Event{}}
@@ -90,13 +91,35 @@ func (s schedule) facts(ctx context.Context, pass *journal.Pass, cronJob *batchv
 		return facts, err
 	}
 	facts.Pods = pods
-	return facts, s.readMore(ctx, &facts)
+	if err := s.readPods(ctx, &facts); err != nil {
+		return facts, err
+	}
+	return facts, s.readEvents(ctx, &facts)
 }
 
-// readMore adds, past the cache, what the cache may lack: the Events of Jobs
-// that could not make their pod, and the pods of Jobs that finished while the
-// watch of pods lags behind that of Jobs.
-func (s schedule) readMore(ctx context.Context, facts *observe.ScheduleFacts) error {
+// readPods reads the pods of runs that are about to be recorded past the
+// cache, where that is needed.
+func (s schedule) readPods(ctx context.Context, facts *observe.ScheduleFacts) error {
+	due := map[types.UID]bool{}
+	for _, run := range observe.Schedule(*facts).Finished {
+		due[run.UID] = true
+	}
+	for i := range facts.Jobs {
+		job := &facts.Jobs[i]
+		if !due[job.UID] || !observe.NeedsPods(job, facts.Pods) {
+			continue
+		}
+		pods, err := gather.LivePods(ctx, s.Live, job)
+		if err != nil {
+			return err
+		}
+		facts.Pods = append(others(facts.Pods, job), pods...)
+	}
+	return nil
+}
+
+// readEvents reads the Events of Jobs that have no pod to tell their trouble.
+func (s schedule) readEvents(ctx context.Context, facts *observe.ScheduleFacts) error {
 	for i := range facts.Jobs {
 		job := &facts.Jobs[i]
 		if !observe.NeedsEvents(job, facts.Pods) {
@@ -107,20 +130,6 @@ func (s schedule) readMore(ctx context.Context, facts *observe.ScheduleFacts) er
 			return err
 		}
 		facts.Events[job.UID] = events
-	}
-	for _, run := range observe.Schedule(*facts).Finished {
-		if run.Observation.End.ExitCode != nil {
-			continue
-		}
-		for i := range facts.Jobs {
-			if job := &facts.Jobs[i]; job.UID == run.UID {
-				pods, err := gather.LivePods(ctx, s.Live, job)
-				if err != nil {
-					return err
-				}
-				facts.Pods = append(others(facts.Pods, job), pods...)
-			}
-		}
 	}
 	return nil
 }

@@ -73,8 +73,7 @@ func (i Intake) check(ctx context.Context, pass *journal.Pass) error {
 	if agent.Status.Check == nil {
 		report := check.Run(check.Input{Agent: agent, DefaultImage: i.DefaultImage})
 		if report.ExitCode() == 0 {
-			pass.Reached(v1alpha1.ReasonAccepted, "The check accepted the document.")
-			return nil
+			return accept(pass)
 		}
 		if err := admit(pass, report.ExitCode(), report.Message()); err != nil {
 			return err
@@ -83,7 +82,21 @@ func (i Intake) check(ctx context.Context, pass *journal.Pass) error {
 	if verdict := pass.Object().Status.Check; verdict.ExitCode != 0 {
 		return i.refuse(ctx, pass, verdict.Message)
 	}
-	pass.Reached(v1alpha1.ReasonAccepted, "The check accepted the document.")
+	return accept(pass)
+}
+
+// accept reports the accepted document, and what of it lowers the confinement
+// that pods have without it.
+func accept(pass *journal.Pass) error {
+	message := "The check accepted the document."
+	for _, sentence := range workload.Lowered(pass.Object()) {
+		message += " " + sentence
+		if pass.Object().Status.Check != nil {
+			continue // Told when the verdict was new.
+		}
+		pass.Event("ConfinementLowered", sentence, stages.Warning(), stages.Action("Check"))
+	}
+	pass.Reached(v1alpha1.ReasonAccepted, message)
 	return nil
 }
 

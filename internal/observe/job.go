@@ -74,6 +74,15 @@ func NeedsEvents(job *batchv1.Job, pods []corev1.Pod) bool {
 	return job != nil && verdict(job) == nil && !suspended(job) && job.Status.Active == 0 && len(ownedBy(pods, job.UID)) == 0
 }
 
+// NeedsPods tells that a finished Job's pods have to be read past the cache
+// before its end is recorded for good: the watch of pods may lag behind that of
+// Jobs, so that the container that tells the end, or the last of several tries,
+// is not there yet.
+func NeedsPods(job *batchv1.Job, pods []corev1.Pod) bool {
+	view := Job(JobFacts{Job: job, Pods: pods})
+	return view.Finished && (view.Observation.End.ExitCode == nil || backoffLimit(job) > 0)
+}
+
 // verdict is the condition that ends a Job; nil while it goes on. The API
 // server allows one of the two; should both be there, the worse one counts.
 func verdict(job *batchv1.Job) *batchv1.JobCondition {

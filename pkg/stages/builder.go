@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -71,6 +72,9 @@ func (b *Builder[T]) Build(c client.Client, live client.Reader) (*Controller[T],
 	}
 	run, err := b.pipeline.Compile()
 	err = errors.Join(err, b.check(cfg))
+	if c != nil && cfg.events && !c.Scheme().IsGroupRegistered(eventsv1.GroupName) {
+		err = errors.Join(err, errors.New("the client's scheme lacks events.k8s.io/v1: add it, or switch Events off"))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("controller %q: %w", b.name, err)
 	}

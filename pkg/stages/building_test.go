@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
@@ -98,6 +100,8 @@ func TestBuildingChecksOptions(t *testing.T) {
 			assert.ErrorContains(t, stages.For[*Settings]("settings", option).Reconcile(succeed).Validate(), "positive")
 		})
 	}
+	_, err := stages.For[*Settings]("settings").Reconcile(succeed).Build(fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build(), nil)
+	assert.ErrorContains(t, err, "lacks events.k8s.io/v1")
 	noop := func(context.Context, *stages.Pass[*corev1.ConfigMap]) error { return nil }
 	assert.ErrorContains(t, stages.For[*corev1.ConfigMap]("maps", stages.ReportStatus(true)).Reconcile(noop).Validate(),
 		"*v1.ConfigMap cannot report status", "built-in kinds are not opted in")

@@ -46,13 +46,13 @@ func poll(ctx context.Context, limit time.Duration, try func(context.Context) er
 	}
 }
 
-// awaitReady waits until the component serves. A component that ended is reported at once; either way the error shows the end of
-// its log.
+// awaitReady waits until the component serves. A component that ended is reported at once; either way the error shows
+// the end of its log.
 func (c Config) awaitReady(ctx context.Context, started process.Record) error {
 	const logLines = 15
-	ctx, cancel := context.WithCancelCause(ctx)
+	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	err := poll(ctx, readyTimeout, func(ctx context.Context) error {
+	err := poll(waiting, readyTimeout, func(ctx context.Context) error {
 		if !started.Alive() {
 			ended := errors.New("it ended")
 			cancel(ended)
@@ -60,6 +60,9 @@ func (c Config) awaitReady(ctx context.Context, started process.Record) error {
 		}
 		return c.probe(ctx, started.Name)
 	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("waiting for %s: %w", started.Name, context.Cause(ctx))
+	}
 	if err != nil {
 		return fmt.Errorf("%s did not come up: %w\nThe end of its log %s:\n%s", started.Name, err, started.Log, started.LogTail(logLines))
 	}

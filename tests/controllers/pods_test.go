@@ -1,0 +1,160 @@
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+)
+
+// pods lists the pods of an agent that are not being deleted.
+func (w world) pods(ctx context.Context, agent string) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := w.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.AgentLabel: agent}); err != nil {
+		return nil, err
+	}
+	var staying []corev1.Pod
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp.IsZero() {
+			staying = append(staying, pod)
+		}
+	}
+	return staying, nil
+}
+
+// pod waits for the one pod of an agent that has not ended.
+func (w world) pod(agent string) *corev1.Pod {
+	w.Helper()
+	var found *corev1.Pod
+	w.eventually(agent+" has a pod", func(ctx context.Context) error {
+		pods, err := w.pods(ctx, agent)
+		if err != nil {
+			return err
+		}
+		for i := range pods {
+			if phase := pods[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+				found = &pods[i]
+				return nil
+			}
+		}
+		return errors.New("there is none")
+	})
+	return found
+}
+
+// report writes a pod's status as a kubelet does.
+func (w world) report(pod *corev1.Pod, change func(*corev1.PodStatus)) {
+	w.Helper()
+	from := client.MergeFrom(pod.DeepCopy())
+	change(&pod.Status)
+	require.NoError(w, w.Status().Patch(w.Context(), pod, from))
+}
+
+// ends lets the agent's container, and with it the pod, end so.
+func (w world) ends(pod *corev1.Pod, end corev1.ContainerStateTerminated) {
+	w.Helper()
+	w.report(pod, func(status *corev1.PodStatus) {
+		status.Phase = corev1.PodSucceeded
+		if end.ExitCode != 0 {
+			status.Phase = corev1.PodFailed
+		}
+		status.ContainerStatuses = []corev1.ContainerStatus{{Name: v1alpha1.AgentContainer, State: corev1.ContainerState{Terminated: &end}}}
+	})
+}
+
+// exit is an end with this code, a while ago and at a whole second.
+func exit(code int32) corev1.ContainerStateTerminated {
+	end := corev1.ContainerStateTerminated{ExitCode: code, Reason: "Completed", FinishedAt: metav1.NewTime(time.Now().Add(-time.Minute).Truncate(time.Second))}
+	if code != 0 {
+		end.Reason = "Error"
+	}
+	return end
+}
+
+// waits lets the agent's container wait for a reason.
+func (w world) waits(pod *corev1.Pod, reason, message string) {
+	w.Helper()
+	w.report(pod, func(status *corev1.PodStatus) {
+		status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: v1alpha1.AgentContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		}}
+	})
+}
+
+// serves lets a pod run and be ready for long enough to be available.
+func (w world) serves(pod *corev1.Pod) {
+	w.Helper()
+	since := metav1.NewTime(time.Now().Add(-time.Minute))
+	w.report(pod, func(status *corev1.PodStatus) {
+		status.Phase = corev1.PodRunning
+		status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since}}
+		status.ContainerStatuses = []corev1.ContainerStatus{{Name: v1alpha1.AgentContainer, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
+	})
+}
+
+// available brings a serving agent up.
+func (w world) available(agent string) *v1alpha1.LoomAgent {
+	w.Helper()
+	w.serves(w.pod(agent))
+	return w.await(agent, "is available", state(v1alpha1.StateRunning), ready(metav1.ConditionTrue, v1alpha1.ReasonAvailable))
+}
+
+// completed lets a command end well.
+func (w world) completed(agent string) *v1alpha1.LoomAgent {
+	w.Helper()
+	w.ends(w.pod(agent), exit(0))
+	return w.await(agent, "has completed", state(v1alpha1.StateCompleted), ready(metav1.ConditionTrue, v1alpha1.ReasonCompleted))
+}
+
+// inForce waits until a schedule is in force.
+func (w world) inForce(agent string) *v1alpha1.LoomAgent {
+	w.Helper()
+	return w.await(agent, "is in force", state(v1alpha1.StateRunning), ready(metav1.ConditionTrue, v1alpha1.ReasonScheduled))
+}
+
+// settled brings an agent of any variant to where it stays.
+func (w world) settled(variant, agent string) *v1alpha1.LoomAgent {
+	w.Helper()
+	switch variant {
+	case "serve":
+		return w.available(agent)
+	case "command":
+		return w.completed(agent)
+	default:
+		return w.inForce(agent)
+	}
+}
+
+// tick starts a run of a schedule, as the CronJob controller does.
+func (w world) tick(agent string) *batchv1.Job {
+	w.Helper()
+	cronJob := get[batchv1.CronJob](w, w.agent(agent).Status.Workload.Name)
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: cronJob.Name + "-", Labels: cronJob.Spec.JobTemplate.Labels, Annotations: cronJob.Spec.JobTemplate.Annotations,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cronJob, batchv1.SchemeGroupVersion.WithKind("CronJob"))},
+		},
+		Spec: cronJob.Spec.JobTemplate.Spec,
+	}
+	w.make(job)
+	return job
+}
+
+// rollouts counts the templates that the Deployment of an agent has had.
+func (w world) rollouts(ctx context.Context, agent string) (int, error) {
+	var sets appsv1.ReplicaSetList
+	err := w.List(ctx, &sets, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.AgentLabel: agent})
+	if err != nil {
+		return 0, fmt.Errorf("count rollouts: %w", err)
+	}
+	return len(sets.Items), nil
+}
