@@ -19,9 +19,6 @@ func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 	if err := s.Children.Workloads(ctx, pass, children.Named(deployment)); err != nil {
 		return err
 	}
-	if err := intake.Admit(pass); err != nil {
-		return err
-	}
 	if err := children.Ensure(ctx, pass, policy); err != nil {
 		return err
 	}
@@ -32,6 +29,9 @@ func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 		return err
 	}
 	if err := children.Ensure(ctx, pass, deployment); err != nil {
+		return err
+	}
+	if err := intake.Admit(pass); err != nil {
 		return err
 	}
 	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {

@@ -20,6 +20,24 @@ import (
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
+// next asks the guard, first with what the cache has and, where that cannot
+// decide, with a read past it.
+func (c command) next(ctx context.Context, pass *journal.Pass, name string) (guard.Step, *batchv1.Job, error) {
+	job, err := c.cached(ctx, pass, name)
+	if err != nil {
+		return "", nil, err
+	}
+	if step := guard.Next(factsOf(pass, job)); step != guard.Look {
+		return step, job, nil
+	}
+	if job, err = c.look(ctx, pass, name); err != nil {
+		return "", nil, err
+	}
+	facts := factsOf(pass, job)
+	facts.Live = true
+	return guard.Next(facts), job, nil
+}
+
 // factsOf puts what is known of the generation's Job before the guard.
 func factsOf(pass *journal.Pass, job *batchv1.Job) guard.Facts {
 	agent, facts := pass.Object(), guard.Facts{}

@@ -24,31 +24,34 @@ func (c command) write(ctx context.Context, pass *journal.Pass) error {
 	if err := c.Children.Workloads(ctx, pass, children.Named(job)); err != nil {
 		return err
 	}
-	if err := intake.Admit(pass); err != nil {
+	if err := c.Children.Attachments(ctx, pass, children.Named(children.Present(policy, config)...)); err != nil {
 		return err
 	}
 	if err := children.Ensure(ctx, pass, policy); err != nil {
 		return err
 	}
-	found, err := c.cached(ctx, pass, job.Name)
+	step, found, err := c.next(ctx, pass, job.Name)
 	if err != nil {
 		return err
 	}
-	facts := factsOf(pass, found)
-	step := guard.Next(facts)
-	if step == guard.Look {
-		if found, err = c.look(ctx, pass, job.Name); err != nil {
-			return err
-		}
-		facts = factsOf(pass, found)
-		facts.Live = true
-		step = guard.Next(facts)
+	if step == guard.Yield {
+		return children.Taken("Job", job.Name, children.Controller(found))
 	}
-	switch step {
-	case guard.Create:
+	if step == guard.Create {
 		if err := children.Ensure(ctx, pass, config); err != nil {
 			return err
 		}
+	}
+	if err := intake.Admit(pass); err != nil {
+		return err
+	}
+	return c.take(ctx, pass, step, job, found)
+}
+
+// take takes one step with the Job as it should be and as it was found.
+func (c command) take(ctx context.Context, pass *journal.Pass, step guard.Step, job, found *batchv1.Job) error {
+	switch step {
+	case guard.Create:
 		return c.create(ctx, pass, job)
 	case guard.Adopt:
 		return c.record(pass, found)
@@ -56,8 +59,6 @@ func (c command) write(ctx context.Context, pass *journal.Pass) error {
 		return c.follow(ctx, pass, found)
 	case guard.Discard:
 		return c.discard(ctx, pass, found)
-	case guard.Yield:
-		return children.Taken("Job", job.Name, children.Controller(found))
 	default:
 		return c.lose(pass, job.Name)
 	}

@@ -78,23 +78,26 @@ func (s schedule) facts(ctx context.Context, pass *journal.Pass, cronJob *batchv
 	if agent.Status.Workload != nil {
 		facts.Recorded = agent.Status.Workload.Recorded
 	}
-	var jobs batchv1.JobList
-	if err := s.Client.List(ctx, &jobs, client.InNamespace(agent.Namespace), client.MatchingFields{children.OwnerIndex: string(cronJob.UID)}); err != nil {
-		return facts, fmt.Errorf("list the Jobs of CronJob %q: %w", cronJob.Name, err)
-	}
-	facts.Jobs = jobs.Items
-	if len(facts.Jobs) == 0 {
-		return facts, nil
-	}
-	pods, err := gather.Pods(ctx, s.Client, agent)
-	if err != nil {
+	var err error
+	if facts.Jobs, err = s.jobs(ctx, pass, cronJob); err != nil || len(facts.Jobs) == 0 {
 		return facts, err
 	}
-	facts.Pods = pods
+	if facts.Pods, err = gather.Pods(ctx, s.Client, agent); err != nil {
+		return facts, err
+	}
 	if err := s.readPods(ctx, &facts); err != nil {
 		return facts, err
 	}
 	return facts, s.readEvents(ctx, &facts)
+}
+
+// jobs lists the runs that the CronJob has started.
+func (s schedule) jobs(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob) ([]batchv1.Job, error) {
+	var jobs batchv1.JobList
+	if err := s.Client.List(ctx, &jobs, client.InNamespace(pass.Object().Namespace), client.MatchingFields{children.OwnerIndex: string(cronJob.UID)}); err != nil {
+		return nil, fmt.Errorf("list the Jobs of CronJob %q: %w", cronJob.Name, err)
+	}
+	return jobs.Items, nil
 }
 
 // readPods reads the pods of runs that are about to be recorded past the

@@ -2,11 +2,17 @@ package scheduled
 
 import (
 	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/children"
 	"github.com/beyond10x/loom-operator/internal/intake"
 	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/internal/observe"
 	"github.com/beyond10x/loom-operator/internal/workload"
 )
 
@@ -19,9 +25,6 @@ func (s schedule) write(ctx context.Context, pass *journal.Pass) error {
 	if err := s.Children.Workloads(ctx, pass, children.Named(cronJob)); err != nil {
 		return err
 	}
-	if err := intake.Admit(pass); err != nil {
-		return err
-	}
 	if err := children.Ensure(ctx, pass, policy); err != nil {
 		return err
 	}
@@ -31,6 +34,9 @@ func (s schedule) write(ctx context.Context, pass *journal.Pass) error {
 	if err := children.Ensure(ctx, pass, cronJob); err != nil {
 		return err
 	}
+	if err := intake.Admit(pass); err != nil {
+		return err
+	}
 	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
 		former := agent.Status.Workload
 		agent.Status.Workload = &v1alpha1.Workload{Kind: "CronJob", Name: cronJob.Name, UID: cronJob.UID, Image: workload.Image(in)}
@@ -38,5 +44,30 @@ func (s schedule) write(ctx context.Context, pass *journal.Pass) error {
 			agent.Status.Workload.Recorded = former.Recorded
 		}
 	})
+	if err := s.tidy(ctx, pass, cronJob, policy, config); err != nil {
+		return err
+	}
 	return s.observe(ctx, pass, cronJob)
+}
+
+// settled is how long the configuration of a former document stays after that
+// of the present one was written: a run that started from the former template
+// just before may not have mounted it yet.
+const settled = 2 * time.Minute
+
+// tidy removes what a former document left behind, once no run needs it.
+func (s schedule) tidy(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob, policy *networkingv1.NetworkPolicy, config *corev1.ConfigMap) error {
+	if config != nil && pass.Now().Sub(config.CreationTimestamp.Time) < settled {
+		return nil
+	}
+	jobs, err := s.jobs(ctx, pass, cronJob)
+	if err != nil {
+		return err
+	}
+	for i := range jobs {
+		if !observe.Ended(&jobs[i]) {
+			return nil
+		}
+	}
+	return s.Children.Attachments(ctx, pass, children.Named(children.Present(policy, config)...))
 }

@@ -8,15 +8,15 @@ import (
 
 func TestConfinement(t *testing.T) {
 	table := map[string]verdict{
-		"a seccomp profile is a relative path":         {spec: "{seccompProfile: {type: Localhost, localhostProfile: /a.json}}", want: []string{"spec.seccompProfile.localhostProfile Confinement"}, says: "not a relative path"},
-		"a seccomp profile leads nowhere up":           {spec: "{seccompProfile: {type: Localhost, localhostProfile: a/../../b}}", want: []string{"spec.seccompProfile.localhostProfile Confinement"}},
-		"a seccomp profile is not the folder above":    {spec: "{seccompProfile: {type: Localhost, localhostProfile: ..}}", want: []string{"spec.seccompProfile.localhostProfile Confinement"}},
-		"two dots within its name are good":            {spec: "{seccompProfile: {type: Localhost, localhostProfile: a..b/..c}}"},
-		"an AppArmor profile may look like a path":     {spec: "{appArmorProfile: {type: Localhost, localhostProfile: /usr/bin/agent}}"},
-		"both profiles are examined, in order":         {spec: "{seccompProfile: {type: Localhost}, appArmorProfile: {type: Localhost}}", want: []string{"spec.seccompProfile.localhostProfile Confinement", "spec.appArmorProfile.localhostProfile Confinement"}},
-		"a wrong place of a profile is reported once":  {spec: "{seccompProfile: {type: Unconfined, localhostProfile: /a}}", want: []string{"spec.seccompProfile.localhostProfile Confinement"}},
-		"A05 an empty profile has no type":             {spec: "{seccompProfile: {}, appArmorProfile: {}}", want: []string{"spec.seccompProfile.type Choice", "spec.appArmorProfile.type Choice"}, says: `"" is not one of RuntimeDefault Localhost Unconfined`},
-		"a profile of the node that is far below good": {spec: "{seccompProfile: {type: Localhost, localhostProfile: a/b/c.json}}"},
+		"a seccomp profile is a relative path":        {spec: "{seccompProfile: {type: Localhost, localhostProfile: /a.json}}", want: []string{"spec.seccompProfile.localhostProfile Confinement"}, says: "not a relative path"},
+		"a seccomp profile leads nowhere up":          {spec: "{seccompProfile: {type: Localhost, localhostProfile: a/../../b}}", want: []string{"spec.seccompProfile.localhostProfile Confinement"}},
+		"a seccomp profile is not the folder above":   {spec: "{seccompProfile: {type: Localhost, localhostProfile: ..}}", want: []string{"spec.seccompProfile.localhostProfile Confinement"}},
+		"two dots within its name are good":           {spec: "{seccompProfile: {type: Localhost, localhostProfile: a..b/..c}}"},
+		"an AppArmor profile may look like a path":    {spec: "{appArmorProfile: {type: Localhost, localhostProfile: /usr/bin/agent}}"},
+		"both profiles are examined, in order":        {spec: "{seccompProfile: {type: Localhost}, appArmorProfile: {type: Localhost}}", want: []string{"spec.seccompProfile.localhostProfile Confinement", "spec.appArmorProfile.localhostProfile Confinement"}},
+		"a wrong place of a profile is reported once": {spec: "{seccompProfile: {type: Unconfined, localhostProfile: /a}}", want: []string{"spec.seccompProfile.localhostProfile Confinement"}},
+		"A05 an empty profile has no type":            {spec: "{seccompProfile: {}, appArmorProfile: {}}", want: []string{"spec.seccompProfile.type Choice", "spec.appArmorProfile.type Choice"}, says: `"" is not one of RuntimeDefault Localhost Unconfined`},
+		"a seccomp profile may lie deep":              {spec: "{seccompProfile: {type: Localhost, localhostProfile: a/b/c.json}}"},
 	}
 	for _, block := range []string{"seccompProfile", "appArmorProfile"} {
 		refused := []string{"spec." + block + ".localhostProfile Confinement"}

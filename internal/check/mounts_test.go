@@ -48,9 +48,14 @@ func TestMountPaths(t *testing.T) {
 		"A50 the workspace in the secret's folder":   {"/s", "/s/w", clash},
 		"A50 a folder with a slash in the workspace": {"/w//s/", "/w/.", clash},
 	} {
+		says := ""
+		if row.want != nil {
+			says = fmt.Sprintf("%q and %q of spec.secretFiles.mountPath", row.workspace, row.secret)
+		}
 		table[name] = verdict{
 			spec: fmt.Sprintf("{secretFiles: {name: s, mountPath: %s}, workspace: {mountPath: %s}}", row.secret, row.workspace),
 			want: row.want,
+			says: says,
 		}
 	}
 	assertVerdicts(t, table)

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -71,9 +70,9 @@ func entrypoint(in Input) []Finding {
 
 func nulByte(in Input) []Finding {
 	var found []Finding
-	for field, text := range processStrings(&in.Agent.Spec) {
-		if strings.ContainsRune(text, 0) {
-			found = append(found, broken(field, "The text has a zero byte, with which Linux starts no program. Remove it."))
+	for _, argument := range arguments(&in.Agent.Spec) {
+		if strings.ContainsRune(argument.text, 0) {
+			found = append(found, broken(argument.field, "The text has a zero byte, with which Linux starts no program. Remove it."))
 		}
 	}
 	return found
@@ -81,9 +80,9 @@ func nulByte(in Input) []Finding {
 
 func argumentSize(in Input) []Finding {
 	var found []Finding
-	for field, text := range processStrings(&in.Agent.Spec) {
-		if len(text) > maxArgumentBytes {
-			found = append(found, broken(field, "The text has %d bytes and Linux starts no program with more than %d in one. Use spec.configFiles instead.", len(text), maxArgumentBytes))
+	for _, argument := range arguments(&in.Agent.Spec) {
+		if len(argument.text) > maxArgumentBytes {
+			found = append(found, broken(argument.field, "The text has %d bytes and Linux starts no program with more than %d in one. Use spec.configFiles instead.", len(argument.text), maxArgumentBytes))
 		}
 	}
 	return found
@@ -91,8 +90,8 @@ func argumentSize(in Input) []Finding {
 
 func argumentTotal(in Input) []Finding {
 	total := 0
-	for _, text := range processStrings(&in.Agent.Spec) {
-		total += len(text)
+	for _, argument := range arguments(&in.Agent.Spec) {
+		total += len(argument.text)
 	}
 	if total <= maxArgumentTotalBytes {
 		return nil
@@ -100,27 +99,25 @@ func argumentTotal(in Input) []Finding {
 	return []Finding{broken("spec", "Environment, entrypoint and arguments have %d bytes in total and at most %d are allowed. Move some of them to spec.configFiles.", total, maxArgumentTotalBytes)}
 }
 
-// processStrings yields the strings that the kernel is given to start the
-// program, each with its field.
-func processStrings(spec *v1alpha1.LoomAgentSpec) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for i, env := range spec.Env {
-			if !yield(fmt.Sprintf("spec.env[%d]", i), env.Name+"="+env.Value) {
-				return
-			}
-		}
-		if spec.Command == nil {
-			return
-		}
-		for i, text := range spec.Command.Entrypoint {
-			if !yield(fmt.Sprintf("spec.command.entrypoint[%d]", i), text) {
-				return
-			}
-		}
-		for i, text := range spec.Command.Args {
-			if !yield(fmt.Sprintf("spec.command.args[%d]", i), text) {
-				return
-			}
-		}
+// argument is one string that the kernel is given to start the program.
+type argument struct {
+	field string
+	text  string
+}
+
+func arguments(spec *v1alpha1.LoomAgentSpec) []argument {
+	var all []argument
+	for i, env := range spec.Env {
+		all = append(all, argument{fmt.Sprintf("spec.env[%d]", i), env.Name + "=" + env.Value})
 	}
+	if spec.Command == nil {
+		return all
+	}
+	for i, text := range spec.Command.Entrypoint {
+		all = append(all, argument{fmt.Sprintf("spec.command.entrypoint[%d]", i), text})
+	}
+	for i, text := range spec.Command.Args {
+		all = append(all, argument{fmt.Sprintf("spec.command.args[%d]", i), text})
+	}
+	return all
 }

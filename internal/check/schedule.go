@@ -42,7 +42,7 @@ func knownZone(name string) bool {
 
 // nearZone finds the zone that the user most likely meant.
 func nearZone(name string) (string, bool) {
-	trimmed := strings.ReplaceAll(strings.Trim(name, " /\t\n"), " ", "_")
+	trimmed := strings.ReplaceAll(strings.Trim(name, " /"), " ", "_")
 	i := slices.IndexFunc(zones, func(zone string) bool { return strings.EqualFold(zone, trimmed) })
 	if i < 0 {
 		return "", false

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,11 +64,12 @@ func Taken(kind, name, owner string) error {
 }
 
 // ServerText is the API server's own message, which names the resource, the
-// verb and the namespace; for another error it is a word for what went wrong.
+// verb and the namespace, without a period at its end; for another error it is
+// a word for what went wrong.
 func ServerText(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Message != "" {
-		return status.Status().Message
+		return strings.TrimRight(status.Status().Message, ".\n ")
 	}
 	return "the API server gave no answer"
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/beyond10x/loom-operator/internal/check"
 )
 
-func newCheck() *cobra.Command {
+func newCheck(version string) *cobra.Command {
 	flags := &documentFlags{}
 	cmd := &cobra.Command{
 		Use:   "check -f FILE...",
@@ -38,7 +38,7 @@ Exit code 0: every document is accepted. 1: at least one is refused.
 			return nil
 		},
 	}
-	flags.add(cmd)
+	flags.add(cmd, version)
 	return cmd
 }
 

@@ -44,7 +44,7 @@ func newRoot(version string) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newManager(), newCheck(), newRender(), newInstall(version), newVersion(version))
+	root.AddCommand(newManager(), newCheck(version), newRender(version), newInstall(version), newVersion(version))
 	return root
 }
 

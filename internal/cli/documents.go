@@ -2,12 +2,17 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubejson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -26,9 +31,10 @@ type documentFlags struct {
 	image string
 }
 
-func (f *documentFlags) add(cmd *cobra.Command) {
+func (f *documentFlags) add(cmd *cobra.Command, version string) {
 	cmd.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "File with LoomAgents, - for standard input; can be repeated")
-	cmd.Flags().StringVar(&f.image, "agent-image", os.Getenv(agentImageVariable), "Image of agents that name none (environment "+agentImageVariable+")")
+	image := cmp.Or(os.Getenv(agentImageVariable), agentImage(version))
+	cmd.Flags().StringVar(&f.image, "agent-image", image, "Image of agents that name none (environment "+agentImageVariable+")")
 }
 
 // read reads every LoomAgent of every file. Extra arguments count as files, so
@@ -63,7 +69,7 @@ func readFile(stdin io.Reader, file string) ([]document, error) {
 		in = opened
 	}
 	var documents []document
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(in))
+	reader, decoder := utilyaml.NewYAMLReader(bufio.NewReader(in)), strict()
 	for n := 1; ; n++ {
 		text, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -72,7 +78,7 @@ func readFile(stdin io.Reader, file string) ([]document, error) {
 		if err != nil {
 			return nil, err
 		}
-		agent, err := parse(text)
+		agent, err := parse(decoder, text)
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
@@ -82,16 +88,25 @@ func readFile(stdin io.Reader, file string) ([]document, error) {
 	}
 }
 
+// strict returns a decoder that reads documents as the API server does with
+// strict field validation: names are case-sensitive, and an unknown or a
+// repeated field is an error.
+func strict() runtime.Decoder {
+	scheme := newScheme()
+	return kubejson.NewSerializerWithOptions(kubejson.DefaultMetaFactory, scheme, scheme, kubejson.SerializerOptions{Yaml: true, Strict: true})
+}
+
 // parse reads one YAML document; nil when it is empty or of another kind. A
-// field that the API does not know is an error, as with kubectl's strict
-// validation, since the API server would drop it (case A51).
-func parse(text []byte) (*v1alpha1.LoomAgent, error) {
-	var kind struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
+// field that the API does not know is an error, since the API server would
+// drop it (case A51).
+func parse(decoder runtime.Decoder, text []byte) (*v1alpha1.LoomAgent, error) {
+	object, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("it is not valid YAML: %w", err)
 	}
-	if err := yaml.Unmarshal(text, &kind); err != nil {
-		return nil, err
+	var kind metav1.TypeMeta
+	if json.Unmarshal(object, &kind) != nil {
+		return nil, errors.New("it is not an object with the texts apiVersion and kind")
 	}
 	if kind.Kind != v1alpha1.Kind {
 		return nil, nil
@@ -100,7 +115,7 @@ func parse(text []byte) (*v1alpha1.LoomAgent, error) {
 		return nil, fmt.Errorf("apiVersion is %q, this operator knows %q", kind.APIVersion, v1alpha1.GroupVersion)
 	}
 	agent := &v1alpha1.LoomAgent{}
-	if err := yaml.UnmarshalStrict(text, agent); err != nil {
+	if _, _, err := decoder.Decode(text, nil, agent); err != nil {
 		return nil, err
 	}
 	return agent, nil

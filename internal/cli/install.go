@@ -32,7 +32,7 @@ func newInstall(version string) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.print(cmd.OutOrStdout()) },
 	}
 	cmd.Flags().StringVar(&flags.image, "image", repository+"/loom-operator:"+version, "Image of the operator")
-	cmd.Flags().StringVar(&flags.agentImage, "agent-image", repository+"/loom-agent:"+version, "Image of agents that name none")
+	cmd.Flags().StringVar(&flags.agentImage, "agent-image", agentImage(version), "Image of agents that name none")
 	return cmd
 }
 
@@ -92,9 +92,8 @@ func (f *installFlags) withImages(text []byte) ([]byte, error) {
 			container.Env[i] = corev1.EnvVar{Name: agentImageVariable, Value: f.agentImage}
 		}
 	}
-	text, err := yaml.Marshal(deployment)
-	if err != nil {
-		return nil, fmt.Errorf("write the Deployment: %w", err)
-	}
-	return text, nil
+	return manifest(deployment)
 }
+
+// agentImage is the agent image that belongs to a version of the operator.
+func agentImage(version string) string { return repository + "/loom-agent:" + version }

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/beyond10x/loom-operator/internal/check"
 	"github.com/beyond10x/loom-operator/internal/workload"
 )
 
-func newRender() *cobra.Command {
+func newRender(version string) *cobra.Command {
 	flags := &documentFlags{}
 	cmd := &cobra.Command{
 		Use:   "render -f FILE...",
@@ -47,19 +48,34 @@ has neither.`,
 			return nil
 		},
 	}
-	flags.add(cmd)
+	flags.add(cmd, version)
 	return cmd
 }
 
 func render(cmd *cobra.Command, in workload.Input) error {
 	for _, child := range workload.Children(in) {
-		text, err := yaml.Marshal(child)
+		text, err := manifest(child)
 		if err != nil {
-			return fmt.Errorf("render %s: %w", child.GetName(), err)
+			return err
 		}
 		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "---\n%s", text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// manifest writes an object as YAML, without the empty status that its Go type
+// would print: a status is not for manifests.
+func manifest(object workload.Object) ([]byte, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("write %T %q: %w", object, object.GetName(), err)
+	}
+	delete(fields, "status")
+	text, err := yaml.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("write %T %q: %w", object, object.GetName(), err)
+	}
+	return text, nil
 }

@@ -23,8 +23,9 @@ import (
 type Found struct {
 	// Missing tells, a sentence each, what does not exist.
 	Missing []string
-	// Digest changes with the data of the Secrets and ConfigMaps and with
-	// nothing else; empty when the agent refers to none or one is missing.
+	// Digest changes with the data of the Secrets and ConfigMaps, and when one
+	// of them is deleted and made anew. Nothing else changes it. It is empty
+	// when the agent refers to none or one is missing.
 	Digest string
 }
 
@@ -50,7 +51,7 @@ func Read(ctx context.Context, reader client.Reader, agent *v1alpha1.LoomAgent) 
 		if reference.Key != "" {
 			value, ok := data.values[reference.Key]
 			if !ok {
-				found.Missing = append(found.Missing, fmt.Sprintf("%s, named by %s, was not found: the %s has no such key", reference, reference.Field, reference.Kind))
+				found.Missing = append(found.Missing, fmt.Sprintf("%s, named by %s, was not found: the %s exists in namespace %q and has no such key", reference, reference.Field, reference.Kind, agent.Namespace))
 				continue
 			}
 			data.values = map[string][]byte{reference.Key: value}

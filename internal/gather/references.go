@@ -32,7 +32,7 @@ type Reference struct {
 // String names the reference as a message does.
 func (r Reference) String() string {
 	if r.Key != "" {
-		return fmt.Sprintf("key %q of %s %q", r.Key, r.Kind, r.Name)
+		return fmt.Sprintf("%s %q, key %q", r.Kind, r.Name, r.Key)
 	}
 	return fmt.Sprintf("%s %q", r.Kind, r.Name)
 }

@@ -101,20 +101,22 @@ func accept(pass *journal.Pass) error {
 }
 
 // refuse sees to it that nothing of the agent runs, its guardrails excepted.
+// Every step is tried, so that a guardrail that cannot be written keeps nothing
+// running.
 func (i Intake) refuse(ctx context.Context, pass *journal.Pass, message string) error {
 	agent := pass.Object()
 	if agent.Paused() {
 		return stages.Stop(v1alpha1.ReasonRefused, message)
 	}
 	policy := workload.NetworkPolicy(workload.Input{Agent: agent, DefaultImage: i.DefaultImage})
-	if err := children.Ensure(ctx, pass, policy); err != nil {
-		return err
-	}
-	if err := i.Children.Workloads(ctx, pass, keepNone); err != nil {
-		return err
-	}
-	if err := i.Children.Attachments(ctx, pass, children.Policies); err != nil {
-		return err
+	for _, err := range []error{
+		children.Ensure(ctx, pass, policy),
+		i.Children.Workloads(ctx, pass, keepNone),
+		i.Children.Attachments(ctx, pass, children.Policies),
+	} {
+		if err != nil && !stages.IsVerdict(err) {
+			return err
+		}
 	}
 	return stages.Stop(v1alpha1.ReasonRefused, message)
 }
@@ -122,8 +124,8 @@ func (i Intake) refuse(ctx context.Context, pass *journal.Pass, message string) 
 func keepNone(client.Object) bool { return false }
 
 // Admit records that the check accepted the document: the agent moves from
-// Pending to Running. The workload's stage calls it when nothing keeps it from
-// writing children any more.
+// Pending to Running. The workload's stage calls it when the children are there,
+// so that an agent whose children cannot be written stays in Pending.
 func Admit(pass *journal.Pass) error {
 	if pass.Object().Status.Check != nil {
 		return nil

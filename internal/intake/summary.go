@@ -27,7 +27,7 @@ func summarize(pass *journal.Pass, outcome stages.Outcome) {
 func isTrouble(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonRolloutInProgress, v1alpha1.ReasonRunning, v1alpha1.ReasonReplacingVariant,
-		v1alpha1.ReasonSuspended, v1alpha1.ReasonPaused, v1alpha1.ReasonJobSuspended, v1alpha1.ReasonChildTerminating:
+		v1alpha1.ReasonSuspended, v1alpha1.ReasonPaused, v1alpha1.ReasonScaledToZero, v1alpha1.ReasonJobSuspended, v1alpha1.ReasonChildTerminating:
 		return false
 	}
 	return true

@@ -94,7 +94,8 @@ func note(event lifecycle.Event) string {
 		parts = append(parts, fmt.Sprintf("variant %s", event.Variant))
 	}
 	if event.Check != nil {
-		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("check ended with exit code %d: %s", event.Check.ExitCode, event.Check.Message), ": "))
+		message := strings.ReplaceAll(event.Check.Message, "\n", " ")
+		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("check ended with exit code %d: %s", event.Check.ExitCode, message), ": "))
 	}
 	if event.Deployment != nil {
 		parts = append(parts, fmt.Sprintf("the Deployment is %s", event.Deployment.Availability))

@@ -13,10 +13,12 @@ import (
 
 // Record reads the record out of the status. It is nil when no pass has
 // examined the agent yet: a status without observedGeneration holds only the
-// default that the schema gave it (design section 3).
+// default that the schema gave it (design section 3), and one that observed a
+// generation that the agent has not reached was written about another object,
+// such as the one that a backup was made of.
 func Record(agent *v1alpha1.LoomAgent) *lifecycle.Record {
 	status := agent.Status
-	if status.ObservedGeneration == 0 {
+	if status.ObservedGeneration == 0 || status.ObservedGeneration > agent.Generation {
 		return nil
 	}
 	record := &lifecycle.Record{

@@ -74,6 +74,9 @@ func NeedsEvents(job *batchv1.Job, pods []corev1.Pod) bool {
 	return job != nil && verdict(job) == nil && !suspended(job) && job.Status.Active == 0 && len(ownedBy(pods, job.UID)) == 0
 }
 
+// Ended tells whether the Job has ended, well or not.
+func Ended(job *batchv1.Job) bool { return verdict(job) != nil }
+
 // NeedsPods tells that a finished Job's pods have to be read past the cache
 // before its end is recorded for good: the watch of pods may lag behind that of
 // Jobs, so that the container that tells the end, or the last of several tries,

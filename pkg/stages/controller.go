@@ -11,6 +11,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -22,6 +24,9 @@ const (
 	restartDelay = 200 * time.Millisecond
 	// statusBudget bounds the status write, which does not share the handlers' deadline.
 	statusBudget = 10 * time.Second
+	// rememberedWrites and catchUp bound the memory of what was written. A cache that lags longer causes conflicts only.
+	rememberedWrites = 4096
+	catchUp          = time.Minute
 )
 
 // Controller runs a validated pipeline. It is safe for concurrent passes over different objects.
@@ -35,6 +40,8 @@ type Controller[T client.Object] struct {
 	reports   bool
 	recorder  *recorder
 
+	written *cache.LRUExpireCache // versions that passes wrote, by UID
+
 	discovered sync.Mutex
 	separate   *bool
 }
@@ -44,7 +51,10 @@ func newController[T client.Object](name string, cfg config, run Handler[T], sum
 	if cfg.report != nil {
 		reports = *cfg.report
 	}
-	return &Controller[T]{name: name, config: cfg, run: run, summarize: summarize, client: c, live: live, reports: reports, recorder: newRecorder(name, cfg, c)}
+	return &Controller[T]{
+		name: name, config: cfg, run: run, summarize: summarize, client: c, live: live, reports: reports,
+		recorder: newRecorder(name, cfg, c), written: cache.NewLRUExpireCacheWithClock(rememberedWrites, cfg.clock),
+	}
 }
 
 // Reconcile runs one pass over obj, which is usually read from a cache and is not changed. It implements
@@ -55,8 +65,14 @@ func (c *Controller[T]) Reconcile(ctx context.Context, obj T) (reconcile.Result,
 	if !obj.GetDeletionTimestamp().IsZero() && !c.config.deletion {
 		return reconcile.Result{}, nil
 	}
-	pass := c.newPass(obj)
-	err := c.work(ctx, pass)
+	if c.behind(obj) {
+		return reconcile.Result{RequeueAfter: restartDelay}, nil
+	}
+	pass, err := c.newPass(obj)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	err = c.work(ctx, pass)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return reconcile.Result{}, ctx.Err()
 	}
@@ -66,12 +82,34 @@ func (c *Controller[T]) Reconcile(ctx context.Context, obj T) (reconcile.Result,
 	return c.finish(context.WithoutCancel(ctx), pass, pass.outcome(err))
 }
 
-func (c *Controller[T]) newPass(obj T) *Pass[T] {
-	return &Pass[T]{
-		controller: c, now: c.config.clock.Now(),
+// behind tells whether obj is older than what an earlier pass wrote: the cache has not caught up. A pass over it would
+// see its own report missing and end in a conflict.
+func (c *Controller[T]) behind(obj T) bool {
+	written, ok := c.written.Get(obj.GetUID())
+	if !ok {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), written.(string))
+	return err == nil && order < 0
+}
+
+func (c *Controller[T]) newPass(obj T) (*Pass[T], error) {
+	pass := &Pass[T]{
+		controller: c, now: c.config.clock.Now(), generation: obj.GetGeneration(),
 		base: obj, object: clone(obj), staged: clone(obj),
 		reached: []words{{}}, values: map[reflect.Type]any{}, set: map[string]bool{},
 	}
+	if c.reports {
+		separate, err := c.subresource()
+		if err != nil {
+			return nil, err
+		}
+		if !separate {
+			// Each status write counts as a new generation, so a report of the one examined would never end.
+			pass.generation = 0
+		}
+	}
+	return pass, nil
 }
 
 // work runs the handlers, and saves the object when they asked for it.
@@ -119,6 +157,9 @@ func (c *Controller[T]) finish(ctx context.Context, pass *Pass[T], outcome Outco
 			log.FromContext(ctx).Error(outcome.Err, "Handler failed, and its report too", "stage", outcome.Stage)
 		}
 		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
+	}
+	if written || pass.writes > 0 {
+		c.written.Add(pass.base.GetUID(), pass.staged.GetResourceVersion(), catchUp)
 	}
 	c.recorder.flush(ctx, pass.base, append(pass.events, c.automaticEvents(pass, outcome)...))
 	if written || pass.writes > 0 {

@@ -117,11 +117,19 @@ type world struct {
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
+	return newWorldOf(t, fake.NewClientBuilder().WithStatusSubresource(&Settings{}), objects)
+}
+
+func newWorldWithoutSubresource(t *testing.T) *world {
+	return newWorldOf(t, fake.NewClientBuilder(), nil)
+}
+
+func newWorldOf(t *testing.T, b *fake.ClientBuilder, objects []client.Object) *world {
 	w := &world{t: t, clock: testingclock.NewFakeClock(start), writes: map[string]int{}}
 	if objects == nil {
 		objects = []client.Object{newSettings()}
 	}
-	w.client = fake.NewClientBuilder().WithScheme(newScheme(t)).WithStatusSubresource(&Settings{}).WithReturnManagedFields().WithObjects(objects...).
+	w.client = b.WithScheme(newScheme(t)).WithReturnManagedFields().WithObjects(objects...).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 				what := "create"

@@ -64,6 +64,7 @@ func withoutStatus(obj client.Object) client.Object {
 	shallow.Elem().Field(i).SetZero()
 	stripped := shallow.Interface().(client.Object)
 	stripped.SetResourceVersion("")
+	stripped.SetGeneration(0) // Without a status subresource it counts status writes too.
 	stripped.SetManagedFields(nil)
 	return stripped
 }

@@ -21,6 +21,7 @@ const Ready = "Ready"
 type Pass[T client.Object] struct {
 	controller *Controller[T]
 	now        time.Time
+	generation int64 // that conditions report as observed
 
 	base   T // as read; never changed
 	object T // what handlers see and may edit
@@ -163,7 +164,7 @@ func (p *Pass[T]) setCondition(conditionType string, status metav1.ConditionStat
 	p.editConditions(func(conditions *[]metav1.Condition) {
 		meta.SetStatusCondition(conditions, metav1.Condition{
 			Type: conditionType, Status: status, Reason: cleanReason(reason, string(status)), Message: cut(message, maxMessage),
-			ObservedGeneration: p.base.GetGeneration(), LastTransitionTime: metav1.NewTime(p.now),
+			ObservedGeneration: p.generation, LastTransitionTime: metav1.NewTime(p.now),
 		})
 	})
 }

@@ -101,7 +101,7 @@ func (p *Pass[T]) finishStatus(retired []string) {
 			p.removeCondition(conditionType)
 		}
 	}
-	any(p.staged).(Reporter).SetObservedGeneration(p.base.GetGeneration())
+	any(p.staged).(Reporter).SetObservedGeneration(p.generation)
 }
 
 // writeStatus writes the staged status when it differs from the status as read, and tells whether it did.

@@ -422,22 +422,59 @@ func TestDiscoveryDecidesWhereStatusGoes(t *testing.T) {
 	for name, c := range map[string]struct {
 		discovery *resources
 		want      map[string]int
+		observed  int64
 	}{
-		"to the subresource":        {&resources{names: []string{"settings", "settings/status"}}, map[string]int{"status": 1}},
-		"to the object without one": {&resources{names: []string{"settings", "settings/scale"}}, map[string]int{"patch": 1}},
-		"nowhere while it is down":  {&resources{err: errors.New("down")}, map[string]int{}},
+		"to the subresource":        {&resources{names: []string{"settings", "settings/status"}}, map[string]int{"status": 1}, 3},
+		"to the object without one": {&resources{names: []string{"settings", "settings/scale"}}, map[string]int{"patch": 1}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			ctrl := w.plain(succeed, stages.Discovery(c.discovery))
-			_, err := w.pass(ctrl)
-			assert.Equal(t, c.discovery.err != nil, err != nil)
-			assert.Equal(t, c.want, w.taken())
-			_, _ = w.pass(w.plain(succeed)) // Now something to write again.
-			require.NoError(t, w.client.Get(t.Context(), key, &Settings{}))
-			if c.discovery.err == nil {
-				assert.Equal(t, 1, c.discovery.calls)
+			if c.observed == 0 {
+				w = newWorldWithoutSubresource(t)
 			}
+			ctrl := w.plain(succeed, stages.Discovery(c.discovery))
+			for range 2 {
+				_, err := w.pass(ctrl)
+				require.NoError(t, err)
+			}
+			assert.Equal(t, c.want, w.taken(), "and an equal observation writes nothing")
+			assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
+			assert.Equal(t, c.observed, w.get().Status.ObservedGeneration, "a generation that counts status writes is not reported")
+			assert.Equal(t, 1, c.discovery.calls, "the answer is kept")
 		})
 	}
+	t.Run("nowhere while it is down", func(t *testing.T) {
+		w, down, calls := newWorld(t), &resources{err: errors.New("down")}, 0
+		ctrl := w.plain(func(context.Context, pass) error { calls++; return nil }, stages.Discovery(down))
+		_, err := w.pass(ctrl)
+		require.ErrorContains(t, err, "discover the status subresource")
+		assert.Zero(t, calls)
+		*down = resources{names: []string{"settings/status"}}
+		_, err = w.pass(ctrl)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]int{"status": 1}, w.taken(), "a failed discovery is not kept")
+	})
+}
+
+func TestAPassWaitsForTheCacheToSeeTheOwnReport(t *testing.T) {
+	w := newWorld(t)
+	old, calls := w.get(), 0
+	c := w.plain(func(context.Context, pass) error { calls++; return nil })
+	_, err := w.pass(c)
+	require.NoError(t, err)
+	w.taken()
+
+	result, err := c.Reconcile(w.context(), old)
+	require.NoError(t, err)
+	assert.Equal(t, reconcile.Result{RequeueAfter: 200 * time.Millisecond}, result)
+	assert.Empty(t, w.taken(), "no write that can only conflict")
+	assert.Equal(t, 1, calls)
+	_, err = w.pass(c)
+	require.NoError(t, err)
+	assert.Equal(t, 2, calls)
+
+	w.clock.Step(2 * time.Minute)
+	_, err = c.Reconcile(w.context(), old)
+	require.NoError(t, err)
+	assert.Equal(t, 3, calls, "a cache that never catches up does not stop the work")
 }

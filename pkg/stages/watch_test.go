@@ -18,14 +18,15 @@ func TestAReportingControllerIgnoresItsOwnStatus(t *testing.T) {
 		passes  bool
 		version string
 	}{
-		"status":                    {edit: func(s *Settings) { s.Status.Checksum = "new" }},
-		"conditions":                {edit: func(s *Settings) { s.Status.Conditions = []metav1.Condition{{Type: "Ready"}} }},
-		"status and managed fields": {edit: func(s *Settings) { s.Status.Checksum = "new"; s.ManagedFields = []metav1.ManagedFieldsEntry{{}} }},
-		"spec":                      {edit: func(s *Settings) { s.Spec.Message = "new"; s.Generation++ }, passes: true},
-		"labels":                    {edit: func(s *Settings) { s.Labels = map[string]string{"a": "b"} }, passes: true},
-		"annotations with status":   {edit: func(s *Settings) { s.Annotations = map[string]string{"a": "b"}; s.Status.Checksum = "new" }, passes: true},
-		"deletion":                  {edit: func(s *Settings) { s.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, passes: true},
-		"a resync":                  {edit: func(*Settings) {}, passes: true, version: "1"},
+		"status":                             {edit: func(s *Settings) { s.Status.Checksum = "new" }},
+		"conditions":                         {edit: func(s *Settings) { s.Status.Conditions = []metav1.Condition{{Type: "Ready"}} }},
+		"status that counts as a generation": {edit: func(s *Settings) { s.Status.Checksum = "new"; s.Generation++ }},
+		"status and managed fields":          {edit: func(s *Settings) { s.Status.Checksum = "new"; s.ManagedFields = []metav1.ManagedFieldsEntry{{}} }},
+		"spec":                               {edit: func(s *Settings) { s.Spec.Message = "new"; s.Generation++ }, passes: true},
+		"labels":                             {edit: func(s *Settings) { s.Labels = map[string]string{"a": "b"} }, passes: true},
+		"annotations with status":            {edit: func(s *Settings) { s.Annotations = map[string]string{"a": "b"}; s.Status.Checksum = "new" }, passes: true},
+		"deletion":                           {edit: func(s *Settings) { s.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, passes: true},
+		"a resync":                           {edit: func(*Settings) {}, passes: true, version: "1"},
 	}
 	w := newWorld(t)
 	for name, c := range changes {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/template"
 )
 
@@ -25,6 +26,9 @@ const (
 	pauseImage = "loom.local/pause:1"
 	pauseUser  = "65535:65535"
 )
+
+// specialCharacters mean something in the mount options and files that a node's directory is written into.
+const specialCharacters = " \t\n\\\"',:="
 
 // maxSocketPath is the longest path of a Unix socket on Linux, see unix(7).
 const maxSocketPath = 107
@@ -68,11 +72,19 @@ func (c Config) program(name string) string { return filepath.Join(c.Bin, name) 
 
 // checkPaths refuses directories in which the cluster could not work.
 func (c Config) checkPaths() error {
-	if c.Node && len(c.ContainerdSocket()) > maxSocketPath {
-		return fmt.Errorf("%s is too long for a Unix socket (at most %d characters): choose a shorter directory with --dir", c.ContainerdSocket(), maxSocketPath)
+	if !c.Node {
+		return nil
+	}
+	if len(c.ContainerdSocket()) > maxSocketPath {
+		return fmt.Errorf("%s is too long for a Unix socket (at most %d characters): choose a shorter directory with --dir",
+			c.ContainerdSocket(), maxSocketPath)
+	}
+	if strings.ContainsAny(c.Dir, specialCharacters) {
+		return fmt.Errorf("%q has a character that a node's directory may not have, one of %q: choose another directory with --dir",
+			c.Dir, specialCharacters)
 	}
 	for _, hidden := range []string{"/run", "/var/log", "/var/lib/kubelet", "/var/lib/cni"} {
-		if c.Node && within(hidden, c.Dir) {
+		if within(hidden, c.Dir) {
 			return fmt.Errorf("%s is under %s, which a node replaces by its own: choose another directory with --dir", c.Dir, hidden)
 		}
 	}

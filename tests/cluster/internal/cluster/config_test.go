@@ -93,6 +93,7 @@ func TestCheckPaths(t *testing.T) {
 		"an ordinary directory is accepted":                {dir: "/clusters/example"},
 		"a directory too deep for a socket is refused":     {dir: "/" + strings.Repeat("d", 100), problem: "too long for a Unix socket"},
 		"a directory that the node hides is refused":       {dir: "/run/clusters/example", problem: "is under /run"},
+		"a directory with a blank is refused":              {dir: "/my clusters/example", problem: "has a character"},
 		"a sibling of a hidden directory is accepted":      {dir: "/runs/example"},
 		"without a node there is no socket":                {dir: "/" + strings.Repeat("d", 100), noNode: true},
 		"without a node nothing is hidden":                 {dir: "/run/clusters/example", noNode: true},

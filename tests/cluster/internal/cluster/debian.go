@@ -69,7 +69,8 @@ func findPlugins() string {
 
 func install(ctx context.Context, packages []string, progress io.Writer) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("a node needs %s, and this machine has no apt-get to install it: install it, or use --nodes 0", strings.Join(packages, ", "))
+		return fmt.Errorf("a node needs %s, and this machine has no apt-get to install it: install it, or use --nodes 0",
+			strings.Join(packages, ", "))
 	}
 	fmt.Fprintf(progress, "installing Debian packages: %s\n", strings.Join(packages, " "))
 	const lockWait = "DPkg::Lock::Timeout=120" // seconds

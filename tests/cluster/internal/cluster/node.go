@@ -12,7 +12,8 @@ import (
 // alias, which cluster has the namespace.
 const bridge = "loom0"
 
-// hostFolders are mount points of the node's own folders, see files/node-namespace.sh. Their content on the machine is never touched.
+// hostFolders are mount points of the node's own folders, see files/node-namespace.sh. Their content on the machine is
+// never touched.
 var hostFolders = []string{"/var/lib/kubelet", "/var/lib/cni"}
 
 // changedSysctls are the kernel settings that kubelet and the CNI plugins change, by path under /proc/sys.
@@ -54,7 +55,8 @@ func (c Config) claimNode(ctx context.Context) error {
 			return err
 		}
 		if found && (state.anyAlive() || locked(owner)) {
-			return fmt.Errorf("this machine's network namespace already has a node, of cluster %q in %s. Stop it with: down --name %s --dir %s, or use --nodes 0",
+			return fmt.Errorf("this machine's network namespace already has a node, of cluster %q in %s. "+
+				"Stop it with: down --name %s --dir %s, or use --nodes 0",
 				state.Config.Name, owner, state.Config.Name, filepath.Dir(owner))
 		}
 		if err := release(ctx, owner, state); err != nil {
@@ -66,7 +68,8 @@ func (c Config) claimNode(ctx context.Context) error {
 		[]string{"ip", "link", "set", bridge, "alias", c.Dir},
 		[]string{"ip", "address", "add", c.Address + "/32", "dev", bridge},
 		[]string{"ip", "link", "set", bridge, "up"},
-		// Otherwise the machine would reach Services only through its default route, and send there what is for pods that are gone.
+		// Otherwise the machine would need a default route to reach Services, and would send there what is for pods that
+		// are gone.
 		[]string{"ip", "route", "add", clusterCIDR, "dev", bridge, "src", c.Address},
 	)
 }

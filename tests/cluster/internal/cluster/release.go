@@ -85,25 +85,26 @@ func belongs(argv, names []string, dir string) bool {
 // stopContainers ends the containers of the cluster and the shims that watch over them. Neither heeds a request: a
 // shim ends at containerd's word, and a test's containers have nothing to lose.
 func stopContainers(ctx context.Context, dir string) error {
-	running, err := process.Find(func(found process.Record) bool {
+	inContainer := func(found process.Record) bool {
 		mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", found.PID))
 		return err == nil && rootedIn(string(mounts), dir) // an error means that it ended
-	})
-	if err != nil {
-		return err
 	}
-	if err := process.StopAll(ctx, running, 0); err != nil {
-		return err
+	isShim := func(found process.Record) bool { return belongs(found.Argv, []string{shim}, dir) }
+	// A shim may be creating a container just when the others are listed.
+	for _, match := range []func(process.Record) bool{inContainer, isShim, inContainer} {
+		found, err := process.Find(match)
+		if err != nil {
+			return err
+		}
+		if err := process.StopAll(ctx, found, 0); err != nil {
+			return err
+		}
 	}
-	shims, err := process.Find(func(found process.Record) bool { return belongs(found.Argv, []string{shim}, dir) })
-	if err != nil {
-		return err
-	}
-	return process.StopAll(ctx, shims, 0)
+	return nil
 }
 
-// rootedIn says whether the mounts of a process, in the form of proc(5)'s mountinfo, are those of a container whose files
-// are in dir. This holds for every process of a container, whatever became of its shim.
+// rootedIn says whether the mounts of a process, in the form of proc(5)'s mountinfo, are those of a container whose
+// files are in dir. This holds for every process of a container, whatever became of its shim.
 func rootedIn(mounts, dir string) bool {
 	const mountPoint = 4
 	for line := range strings.Lines(mounts) {
