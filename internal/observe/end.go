@@ -24,7 +24,7 @@ func finish(job *batchv1.Job, verdict *batchv1.JobCondition, pods []*corev1.Pod)
 	}
 	pod := lastFailed(pods)
 	end := endOf(verdict, pod)
-	end.Reason = failedReason(verdict, pod, end)
+	end.Reason = failedReason(verdict, pod)
 	return lifecycle.RunFailed, end, failedCause(job, verdict, pod, end)
 }
 
@@ -98,7 +98,7 @@ func containerReason(pod *corev1.Pod) string {
 // program from outside comes before how the program ended from it (cases A24
 // and A41); the container's reason comes before the Job's own, which is
 // BackoffLimitExceeded for most failures (case A07).
-func failedReason(verdict *batchv1.JobCondition, pod *corev1.Pod, end lifecycle.RunEnd) *string {
+func failedReason(verdict *batchv1.JobCondition, pod *corev1.Pod) *string {
 	if verdict.Reason == batchv1.JobReasonDeadlineExceeded || pod == nil {
 		return firstReason(verdict.Reason)
 	}

@@ -62,7 +62,8 @@ const (
 	// NetworkPolicyAnnotation on an agent opts out of its network policy when
 	// its value is NetworkPolicyDisabled.
 	NetworkPolicyAnnotation = v1alpha1.Group + "/network-policy"
-	NetworkPolicyDisabled   = "disabled"
+	// NetworkPolicyDisabled is that value.
+	NetworkPolicyDisabled = "disabled"
 	// ReferencesAnnotation on a Deployment's pods carries Input.ReferencesDigest.
 	ReferencesAnnotation = v1alpha1.Group + "/references"
 )

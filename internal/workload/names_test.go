@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -223,8 +222,8 @@ func FuzzNamesAreValidForAnyText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		for kind, child := range childNames {
 			got := child.of(name)
-			assert.LessOrEqual(t, len(got), child.limit, fmt.Sprintf("%s %q", kind, name))
-			assert.Empty(t, validation.IsDNS1123Subdomain(got), fmt.Sprintf("%s %q", kind, name))
+			assert.LessOrEqual(t, len(got), child.limit, "%s %q", kind, name)
+			assert.Empty(t, validation.IsDNS1123Subdomain(got), "%s %q", kind, name)
 		}
 	})
 }

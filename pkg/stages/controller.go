@@ -82,6 +82,11 @@ func (c *Controller[T]) Reconcile(ctx context.Context, obj T) (reconcile.Result,
 	return c.finish(context.WithoutCancel(ctx), pass, pass.outcome(err))
 }
 
+// remember keeps the version of obj that a pass wrote.
+func (c *Controller[T]) remember(obj T) {
+	c.written.Add(obj.GetUID(), obj.GetResourceVersion(), catchUp)
+}
+
 // behind tells whether obj is older than what an earlier pass wrote: the cache has not caught up. A pass over it would
 // see its own report missing and end in a conflict.
 func (c *Controller[T]) behind(obj T) bool {
@@ -158,8 +163,8 @@ func (c *Controller[T]) finish(ctx context.Context, pass *Pass[T], outcome Outco
 		}
 		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
 	}
-	if written || pass.writes > 0 {
-		c.written.Add(pass.base.GetUID(), pass.staged.GetResourceVersion(), catchUp)
+	if written {
+		c.remember(pass.staged)
 	}
 	c.recorder.flush(ctx, pass.base, append(pass.events, c.automaticEvents(pass, outcome)...))
 	if written || pass.writes > 0 {

@@ -57,6 +57,7 @@ func (p *Pass[T]) Annotate(ctx context.Context, annotations map[string]*string) 
 // moved makes the pass go on with the version that a write of its own produced.
 func (p *Pass[T]) moved(stored T) {
 	p.writes++
+	p.controller.remember(stored)
 	p.base = clone(p.base) // The caller's object stays as it is.
 	for _, obj := range []T{p.base, p.object, p.staged} {
 		obj.SetResourceVersion(stored.GetResourceVersion())

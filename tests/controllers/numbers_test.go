@@ -64,7 +64,7 @@ func leaves(schema apiextensionsv1.JSONSchemaProps) map[string]leaf {
 	found := map[string]leaf{}
 	switch {
 	case schema.XIntOrString:
-		found[""] = leaf{[]any{int64(3_000_000_000), int64(-3_000_000_000), "1e99999999", "0x1", "--1", "1e2147483648"}, itself}
+		found[""] = leaf{[]any{int64(3_000_000_000), int64(-3_000_000_000), "1e999999", "0x1", "--1", "1e99999999999"}, itself}
 	case schema.Type == "integer":
 		found[""] = leaf{[]any{int64(3_000_000_000), int64(-3_000_000_000), 9.3e18, 1e300}, itself}
 	case schema.Type == "array":

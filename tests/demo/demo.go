@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/beyond10x/loom-operator/tests/deploy"
 )
@@ -73,31 +71,16 @@ func (d *demo) apply(ctx context.Context) error {
 	if _, err := d.cluster.Pipe(ctx, namespaceManifest, "apply", "-f", "-"); err != nil {
 		return fmt.Errorf("make namespace %s: %w", namespace, err)
 	}
-	return d.kubectl(ctx, "apply", "-f", d.samples(), "-f", filepath.Join(d.samples(), "refused"))
+	return d.kubectl(ctx, "apply", "-f", "config/samples", "-f", "config/samples/refused")
 }
 
-// kubectl shows a command, runs it in the samples' namespace and shows what it
-// prints.
+// kubectl shows a command, runs it for the samples' namespace, from the root of
+// the repository, and shows what it prints.
 func (d *demo) kubectl(ctx context.Context, args ...string) error {
 	d.show("$ kubectl -n " + namespace + " " + quoted(args))
 	printed, err := d.cluster.Run(ctx, append([]string{"--namespace", namespace}, args...)...)
 	d.show(printed)
 	return err
-}
-
-// samples is the folder of the samples, as seen from here.
-func (d *demo) samples() string { return d.near(filepath.Join(d.root, "config", "samples")) }
-
-// near shortens a path to one from the working directory, where that is shorter.
-func (d *demo) near(path string) string {
-	here, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	if relative, err := filepath.Rel(here, path); err == nil && len(relative) < len(path) {
-		return relative
-	}
-	return path
 }
 
 func (d *demo) down(ctx context.Context) (err error) {

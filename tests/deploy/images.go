@@ -23,14 +23,12 @@ type Images struct{ Operator, Agent Image }
 
 // Build builds both images and loads them into the nodes.
 func (c Cluster) Build(ctx context.Context) (Images, error) {
-	var built Images
-	for name, image := range map[string]*Image{"operator": &built.Operator, "agent": &built.Agent} {
-		var err error
-		if *image, err = c.BuildImage(ctx, name, Version); err != nil {
-			return Images{}, err
-		}
+	operator, err := c.BuildImage(ctx, "operator", Version)
+	if err != nil {
+		return Images{}, err
 	}
-	return built, nil
+	agent, err := c.BuildImage(ctx, "agent", Version)
+	return Images{Operator: operator, Agent: agent}, err
 }
 
 // BuildImage builds one image, operator or agent, under a tag and loads it into

@@ -15,9 +15,11 @@ const (
 // that its pods were started from.
 const builtAnnotation = "loom.beyond10x.dev/built-image"
 
-// Manifests are what `loom-operator install` prints for the images.
+// Manifests are what `loom-operator install` prints for the images. The program
+// is built as its image is, so that hardly anything is compiled for it again.
 func (c Cluster) Manifests(ctx context.Context, images Images) (string, error) {
-	text, err := run(ctx, process{dir: c.root}, "go", "run", "-buildvcs=false", ".", "install",
+	text, err := run(ctx, process{dir: c.root, env: []string{"CGO_ENABLED=0", "GOWORK=off"}},
+		"go", "run", "-trimpath", "-buildvcs=false", ".", "install",
 		"--image", images.Operator.Reference, "--agent-image", images.Agent.Reference)
 	if err != nil {
 		return "", fmt.Errorf("print the manifests: %w", err)

@@ -51,12 +51,13 @@ func failure(ctx context.Context, err error, command []string, messages string) 
 	return fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 }
 
-// Run runs kubectl and returns what it prints; an error has its messages.
+// Run runs kubectl in the root of the repository and returns what it prints; an
+// error has its messages.
 func (c Cluster) Run(ctx context.Context, args ...string) (string, error) {
 	return c.Pipe(ctx, "", args...)
 }
 
 // Pipe runs kubectl with a text as its standard input.
 func (c Cluster) Pipe(ctx context.Context, stdin string, args ...string) (string, error) {
-	return run(ctx, process{env: []string{"KUBECONFIG=" + c.Kubeconfig}, stdin: strings.NewReader(stdin)}, c.Kubectl, args...)
+	return run(ctx, process{dir: c.root, env: []string{"KUBECONFIG=" + c.Kubeconfig}, stdin: strings.NewReader(stdin)}, c.Kubectl, args...)
 }
