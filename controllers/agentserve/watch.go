@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/gather"
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
@@ -40,8 +41,8 @@ func (s serve) observe(ctx context.Context, pass *journal.Pass, deployment *apps
 		return err
 	}
 	view := observe.Deployment(facts(pass, deployment, pods))
-	if observation := view.Observation; observation != nil && observation.Availability != recorded(pass) {
-		if err := journal.Observe(pass, *observation); err != nil {
+	if observation := view.Observation; observation != nil {
+		if err := record(pass, *observation, view.Replicas); err != nil {
 			return err
 		}
 	}
@@ -52,6 +53,16 @@ func (s serve) observe(ctx context.Context, pass *journal.Pass, deployment *apps
 	return nil
 }
 
+// record stages what was observed. An observation that repeats what is recorded
+// is not made: it would change nothing.
+func record(pass *journal.Pass, observation lifecycle.ObserveDeployment, replicas int32) error {
+	pass.SetStatus(func(agent *v1alpha1.LoomAgent) { agent.Status.Workload.Replicas = replicas })
+	if observation.Availability == recorded(pass) {
+		return nil
+	}
+	return journal.Observe(pass, observation)
+}
+
 func facts(pass *journal.Pass, deployment *appsv1.Deployment, pods []corev1.Pod) observe.DeploymentFacts {
 	agent := pass.Object()
 	return observe.DeploymentFacts{
@@ -60,8 +71,7 @@ func facts(pass *journal.Pass, deployment *appsv1.Deployment, pods []corev1.Pod)
 	}
 }
 
-// recorded is the availability that the status has for this generation. An
-// observation that repeats it is not made: it would change nothing.
+// recorded is the availability that the status has for this generation.
 func recorded(pass *journal.Pass) lifecycle.Availability {
 	if deployment := pass.Object().Status.Deployment; deployment != nil {
 		return lifecycle.Availability(deployment.Availability)

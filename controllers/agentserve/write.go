@@ -35,9 +35,13 @@ func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 		return err
 	}
 	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
+		replicas := int32(0)
+		if former := agent.Status.Workload; former != nil {
+			replicas = former.Replicas
+		}
 		agent.Status.Workload = &v1alpha1.Workload{
 			Kind: "Deployment", Name: deployment.Name, UID: deployment.UID, Image: workload.Image(in),
-			Replicas: deployment.Status.Replicas, Selector: workload.SelectorString(agent),
+			Replicas: replicas, Selector: workload.SelectorString(agent),
 		}
 	})
 	if err := s.observe(ctx, pass, deployment); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/beyond10x/loom-operator/internal/guard"
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
+	"github.com/beyond10x/loom-operator/internal/observe"
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
@@ -111,7 +112,7 @@ func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 		}
 		return children.Explain(err, "create", "Job", job.Name)
 	case guard.Exists:
-		return stages.Wait(v1alpha1.ReasonRunning, fmt.Sprintf("Job %q exists already. It is read before anything else is done.", job.Name), time.Second)
+		return underway(job, time.Second)
 	default:
 		return fmt.Errorf("create Job %q: %w", job.Name, err)
 	}
@@ -123,7 +124,13 @@ func (c command) record(pass *journal.Pass, job *batchv1.Job) error {
 	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
 		agent.Status.Workload = &v1alpha1.Workload{Kind: "Job", Name: job.Name, UID: job.UID, Image: image(job)}
 	})
-	return stages.Wait(v1alpha1.ReasonRunning, fmt.Sprintf("Job %q is recorded and is started next.", job.Name), time.Second)
+	return underway(job, time.Second)
+}
+
+// underway ends a pass over a run that has not ended.
+func underway(job *batchv1.Job, after time.Duration) error {
+	cause := observe.Underway(job.Name)
+	return stages.Wait(cause.Reason, cause.Message, after)
 }
 
 // lose ends a run whose Job is gone before its end was recorded.

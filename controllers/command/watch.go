@@ -51,7 +51,7 @@ func (c command) follow(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 		if err := journal.Observe(pass, lifecycle.ObserveRun{Name: agent.Name, Phase: lifecycle.RunActive}); err != nil {
 			return err
 		}
-		return stages.Wait(v1alpha1.ReasonRunning, fmt.Sprintf("Job %q was started.", job.Name), 0)
+		return underway(job, stages.DefaultWait)
 	}
 	return c.observe(ctx, pass, job)
 }

@@ -5,20 +5,24 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 	"weak"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clientgotesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
@@ -32,11 +36,14 @@ type world struct {
 	metadata *metadatafake.FakeMetadataClient
 	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
 	watches  chan *watch.RaceFreeFakeWatcher
+
+	mutex  sync.Mutex
+	stored []*metav1.PartialObjectMetadata
+	// old servers do not stream lists through a watch.
+	old bool
 }
 
-// start starts a Watch of Secrets over agents that are each named after the
-// Secret that they name.
-func start(t *testing.T, kind gather.Kind, namespaces []string, objects ...*metav1.PartialObjectMetadata) *world {
+func newWorld(t *testing.T, objects ...*metav1.PartialObjectMetadata) *world {
 	t.Helper()
 	scheme := metadatafake.NewTestScheme()
 	require.NoError(t, metav1.AddMetaToScheme(scheme))
@@ -44,27 +51,58 @@ func start(t *testing.T, kind gather.Kind, namespaces []string, objects ...*meta
 		t: t, metadata: metadatafake.NewSimpleMetadataClient(scheme), watches: make(chan *watch.RaceFreeFakeWatcher, 10),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()),
 	}
+	w.store(objects...)
+	w.metadata.PrependWatchReactor("*", w.watch)
+	return w
+}
+
+func (w *world) store(objects ...*metav1.PartialObjectMetadata) {
+	w.t.Helper()
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	for _, object := range objects {
-		require.NoError(t, w.metadata.Tracker().Add(object))
+		require.NoError(w.t, w.metadata.Tracker().Add(object))
+		w.stored = append(w.stored, object)
 	}
-	w.metadata.PrependWatchReactor("*", func(clientgotesting.Action) (bool, watch.Interface, error) {
-		fake := watch.NewRaceFreeFake()
-		w.watches <- fake
-		return true, fake, nil
-	})
-	agents := newClient(t, interceptor.Funcs{},
+}
+
+// watch starts a watch, with the list in front of it when that is asked for.
+func (w *world) watch(action clientgotesting.Action) (bool, watch.Interface, error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	options, fake := action.(clientgotesting.WatchActionImpl).ListOptions, watch.NewRaceFreeFake()
+	if options.SendInitialEvents != nil && *options.SendInitialEvents {
+		if w.old {
+			return true, nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
+		}
+		for _, object := range w.stored {
+			if namespace := action.GetNamespace(); namespace == "" || namespace == object.Namespace {
+				fake.Add(object)
+			}
+		}
+		end := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
+		fake.Action(watch.Bookmark, end)
+	}
+	w.watches <- fake
+	return true, fake, nil
+}
+
+// start starts a Watch.
+func (w *world) start(kind gather.Kind, namespaces ...string) {
+	w.t.Helper()
+	agents := newClient(w.t, interceptor.Funcs{},
 		agent("n", "first", v1alpha1.LoomAgentSpec{SecretRef: &v1alpha1.SecretRef{Name: "shared"}}),
 		agent("n", "second", v1alpha1.LoomAgentSpec{SecretFiles: &v1alpha1.SecretFiles{Name: "shared"}}),
 		agent("n", "third", v1alpha1.LoomAgentSpec{SecretRef: &v1alpha1.SecretRef{Name: "other"}}),
 		agent("n", "none", v1alpha1.LoomAgentSpec{}),
 		agent("n", "claims", v1alpha1.LoomAgentSpec{Workspace: &v1alpha1.Workspace{ClaimName: new("shared")}}),
+		agent("n", "inputs", v1alpha1.LoomAgentSpec{Schedule: &v1alpha1.ScheduleSpec{Input: &v1alpha1.ScheduleInput{ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "shared", Key: "k"}}}}),
 		agent("elsewhere", "foreign", v1alpha1.LoomAgentSpec{SecretRef: &v1alpha1.SecretRef{Name: "shared"}}),
 	)
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(func() { cancel(); w.queue.ShutDown() })
+	ctx, cancel := context.WithCancel(w.t.Context())
+	w.t.Cleanup(func() { cancel(); w.queue.ShutDown() })
 	source := gather.Watch{Metadata: w.metadata, Agents: agents, Kind: kind, Namespaces: namespaces}
-	require.NoError(t, source.Start(ctx, w.queue))
-	return w
+	require.NoError(w.t, source.Start(ctx, w.queue))
 }
 
 func object(kind gather.Kind, namespace, name string) *metav1.PartialObjectMetadata {
@@ -104,7 +142,8 @@ func (w *world) woken(count int) []string {
 // A change of the Secret "other" ends each step: whoever was woken wrongly
 // before shows up in front of its agent.
 func TestWatchWakesExactlyTheAgentsThatNameTheObject(t *testing.T) {
-	w := start(t, gather.Secret, nil)
+	w := newWorld(t)
+	w.start(gather.Secret)
 	secrets := w.watching()
 	shared := object(gather.Secret, "n", "shared")
 	for _, change := range []func(){
@@ -123,18 +162,21 @@ func TestWatchWakesExactlyTheAgentsThatNameTheObject(t *testing.T) {
 }
 
 func TestWatchTellsKindsApart(t *testing.T) {
-	for kind, resource := range map[gather.Kind]string{gather.Secret: "secrets", gather.ConfigMap: "configmaps", gather.Claim: "persistentvolumeclaims"} {
+	for kind, c := range map[gather.Kind]struct {
+		resource string
+		woken    []string
+	}{
+		gather.Secret:    {"secrets", []string{"n/first", "n/second"}},
+		gather.ConfigMap: {"configmaps", []string{"n/inputs"}},
+		gather.Claim:     {"persistentvolumeclaims", []string{"n/claims"}},
+	} {
 		t.Run(string(kind), func(t *testing.T) {
-			w := start(t, kind, nil)
+			w := newWorld(t)
+			w.start(kind)
 			w.watching().Add(object(kind, "n", "shared"))
-			switch kind {
-			case gather.Secret:
-				assert.Equal(t, []string{"n/first", "n/second"}, w.woken(2))
-			case gather.Claim:
-				assert.Equal(t, []string{"n/claims"}, w.woken(1))
-			}
+			assert.Equal(t, c.woken, w.woken(len(c.woken)))
 			for _, action := range w.metadata.Actions() {
-				assert.Equal(t, resource, action.GetResource().Resource)
+				assert.Equal(t, c.resource, action.GetResource().Resource)
 				assert.Equal(t, "v1", action.GetResource().Version)
 				assert.Empty(t, action.GetNamespace())
 			}
@@ -144,20 +186,27 @@ func TestWatchTellsKindsApart(t *testing.T) {
 
 // What changed while no watch was running is found by the list that follows.
 func TestWatchWakesAfterAList(t *testing.T) {
-	w := start(t, gather.Secret, nil, object(gather.Secret, "n", "other"))
-	assert.Equal(t, []string{"n/third"}, w.woken(1))
+	for name, old := range map[string]bool{"from a server that streams lists": false, "from a server that does not": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, object(gather.Secret, "n", "other"))
+			w.old = old
+			w.start(gather.Secret)
+			assert.Equal(t, []string{"n/third"}, w.woken(1))
 
-	secrets := w.watching()
-	require.NoError(t, w.metadata.Tracker().Add(object(gather.Secret, "elsewhere", "shared")))
-	expired := apierrors.NewResourceExpired("too old").Status()
-	secrets.Error(&expired)
-	assert.Equal(t, []string{"elsewhere/foreign", "n/third"}, w.woken(2))
-	w.watching().Modify(object(gather.Secret, "n", "shared"))
-	assert.Equal(t, []string{"n/first", "n/second"}, w.woken(2))
+			secrets := w.watching()
+			w.store(object(gather.Secret, "elsewhere", "shared"))
+			expired := apierrors.NewResourceExpired("too old").Status()
+			secrets.Error(&expired)
+			assert.Equal(t, []string{"elsewhere/foreign", "n/third"}, w.woken(2))
+			w.watching().Modify(object(gather.Secret, "n", "shared"))
+			assert.Equal(t, []string{"n/first", "n/second"}, w.woken(2))
+		})
+	}
 }
 
 func TestWatchKeepsToItsNamespaces(t *testing.T) {
-	w := start(t, gather.Secret, []string{"n", "m"}, object(gather.Secret, "n", "shared"), object(gather.Secret, "elsewhere", "shared"))
+	w := newWorld(t, object(gather.Secret, "n", "shared"), object(gather.Secret, "elsewhere", "shared"))
+	w.start(gather.Secret, "n", "m")
 	w.watching()
 	w.watching()
 	assert.Equal(t, []string{"n/first", "n/second"}, w.woken(2))
@@ -171,7 +220,8 @@ func TestWatchKeepsToItsNamespaces(t *testing.T) {
 
 // Case A18: memory must not grow with other people's objects.
 func TestWatchKeepsNothing(t *testing.T) {
-	w := start(t, gather.Secret, nil)
+	w := newWorld(t)
+	w.start(gather.Secret)
 	secrets := w.watching()
 	var seen []weak.Pointer[metav1.PartialObjectMetadata]
 	for range 10 {
@@ -190,12 +240,16 @@ func TestWatchKeepsNothing(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 }
 
-// A cache that cannot answer wakes nobody and stops nothing.
+// A cache that cannot answer wakes nobody, and tells the log.
 func TestWatchOutlivesTheCache(t *testing.T) {
 	broken := newClient(t, interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return errors.New("not synced")
 		},
 	})
-	assert.Empty(t, gather.AgentsOf(broken)(t.Context(), object(gather.Secret, "n", "shared")))
+	var logged []string
+	logger := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+	assert.Empty(t, gather.AgentsOf(broken)(log.IntoContext(t.Context(), logger), object(gather.Secret, "n", "shared")))
+	require.Len(t, logged, 1)
+	assert.Contains(t, logged[0], "not synced")
 }

@@ -43,7 +43,7 @@ type Intake struct {
 // second one calls watch, which observes the workload without writing to it: a
 // reference that goes missing later must not hide how the workload fares.
 func (i Intake) Open(name string, watch stages.Handler[*v1alpha1.LoomAgent]) *Controller {
-	b := stages.For[*v1alpha1.LoomAgent](name,
+	b := stages.For[*v1alpha1.LoomAgent](v1alpha1.Group+"/"+name,
 		stages.FieldOwner(v1alpha1.FieldOwner),
 		stages.AppliedAnnotation(v1alpha1.AppliedAnnotation),
 		stages.TransitionEvents(false),

@@ -106,8 +106,11 @@ func note(event lifecycle.Event) string {
 	if event.LastRun != nil {
 		parts = append(parts, fmt.Sprintf("run %s, %s", event.LastRun.Phase, describe(event.LastRun.RunEnd)))
 	}
+	if event.Type == lifecycle.LoomAgentRunObserved {
+		parts = append(parts, "the run is active")
+	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("LoomAgent %s was observed.", event.Name)
+		return fmt.Sprintf("LoomAgent %s was deleted.", event.Name)
 	}
 	return fmt.Sprintf("LoomAgent %s: %s.", event.Name, strings.TrimSuffix(strings.Join(parts, ", "), "."))
 }

@@ -188,7 +188,7 @@ func TestEvents(t *testing.T) {
 		"observed": {serving, lifecycle.ObserveDeployment{Name: "a", Availability: lifecycle.Available},
 			"Normal | LoomAgentObserved | Record | LoomAgent a: the Deployment is Available."},
 		"a run observed": {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunActive},
-			"Normal | LoomAgentRunObserved | Record | LoomAgent a was observed."},
+			"Normal | LoomAgentRunObserved | Record | LoomAgent a: the run is active."},
 		"completed": {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunSucceeded, End: lifecycle.RunEnd{ExitCode: new(int32(0))}},
 			"Normal | LoomAgentCompleted | Record | LoomAgent a: ended with exit code 0."},
 		"failed": {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunFailed, End: end},

@@ -136,13 +136,17 @@ func active(job *batchv1.Job, pods []*corev1.Pod, events []corev1.Event) Cause {
 			return cause
 		}
 	}
-	if firstInPhase(pods, corev1.PodRunning) != nil {
-		return Cause{v1alpha1.ReasonRunning, fmt.Sprintf("Job %s runs.", job.Name)}
-	}
 	if text, ok := lastRefusal(events); ok && len(pods) == 0 && job.Status.Active == 0 {
 		return forbidden("Job", job.Name, text)
 	}
-	return Cause{v1alpha1.ReasonRunning, fmt.Sprintf("Job %s is starting its pod.", job.Name)}
+	return Underway(job.Name)
+}
+
+// Underway is the cause of a run that goes on without trouble. It is the same
+// from the record of its Job to its end, so that the status is not written
+// again in between.
+func Underway(job string) Cause {
+	return Cause{v1alpha1.ReasonRunning, fmt.Sprintf("Job %s is being run and has not ended.", job)}
 }
 
 func deadlineExceeded(job *batchv1.Job) Cause {

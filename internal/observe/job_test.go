@@ -134,8 +134,8 @@ func TestActiveJob(t *testing.T) {
 		contains []string
 	}{
 		"no Job":         {nil, nil, nil, false, v1alpha1.ReasonRunning, []string{"Agent c"}},
-		"no pod yet":     {job(), nil, nil, false, v1alpha1.ReasonRunning, []string{"starting"}},
-		"running":        {job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, nil, true, v1alpha1.ReasonRunning, []string{"runs"}},
+		"no pod yet":     {job(), nil, nil, false, v1alpha1.ReasonRunning, []string{"c-1 is being run"}},
+		"running":        {job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, nil, true, v1alpha1.ReasonRunning, []string{"c-1 is being run"}},
 		"A08 bad image":  {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""))}, nil, true, v1alpha1.ReasonImagePullFailed, []string{image}},
 		"A22 proxy runs": {job(), []corev1.Pod{runPod(corev1.PodRunning, exited(4, "Error"), withSidecar("istio-proxy", running))}, nil, true, v1alpha1.ReasonSidecarStillRunning, []string{"istio-proxy", "exit code 4"}},
 		"A22 proxy ended first": {

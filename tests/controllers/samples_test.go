@@ -44,7 +44,7 @@ func (w world) sample(elements ...string) string {
 func TestSampleServes(t *testing.T) {
 	w := newWorld(t)
 	name := w.sample("serve.yaml")
-	w.await(name, "starts", state(v1alpha1.StateRunning), notReady(v1alpha1.ReasonRolloutInProgress), workload("Deployment"))
+	w.await(name, "starts", state(v1alpha1.StateRunning), notReady(v1alpha1.ReasonRolloutInProgress), hasWorkload("Deployment"))
 
 	agent := w.available(name)
 
@@ -65,7 +65,7 @@ func TestSampleServes(t *testing.T) {
 func TestSampleCommandEnds(t *testing.T) {
 	w := newWorld(t)
 	name := w.sample("command.yaml")
-	w.await(name, "runs", state(v1alpha1.StateRunning), notReady(v1alpha1.ReasonRunning), workload("Job"))
+	w.await(name, "runs", state(v1alpha1.StateRunning), notReady(v1alpha1.ReasonRunning), hasWorkload("Job"))
 	end := exit(7)
 
 	w.ends(w.pod(name), end)
@@ -86,7 +86,7 @@ func TestSampleCommandEnds(t *testing.T) {
 func TestSampleScheduleRecordsItsLastRun(t *testing.T) {
 	w := newWorld(t)
 	name := w.sample("schedule.yaml")
-	w.await(name, "is in force", state(v1alpha1.StateRunning), ready(metav1.ConditionTrue, v1alpha1.ReasonScheduled), workload("CronJob"),
+	w.await(name, "is in force", state(v1alpha1.StateRunning), ready(metav1.ConditionTrue, v1alpha1.ReasonScheduled), hasWorkload("CronJob"),
 		condition(v1alpha1.ConditionLastRunSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonNoRunYet))
 	w.tick(name)
 	end := exit(0)

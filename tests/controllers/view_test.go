@@ -81,7 +81,7 @@ func TestMoveShowsAtOnceWhenItsWriteHasReturned(t *testing.T) {
 func TestDeletedAgentIsGoneAtOnce(t *testing.T) {
 	w := newWorld(t)
 	agent := w.create("s", serving())
-	w.await("s", "starts", workload("Deployment"))
+	w.await("s", "starts", hasWorkload("Deployment"))
 
 	w.remove(agent)
 	err := w.Get(t.Context(), client.ObjectKeyFromObject(agent), agent)

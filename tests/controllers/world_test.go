@@ -188,8 +188,8 @@ func message(agent *v1alpha1.LoomAgent, kind string) string {
 	return ""
 }
 
-// workload wants the workload of the present generation to be recorded.
-func workload(kind string) look {
+// hasWorkload wants the workload of the present generation to be recorded.
+func hasWorkload(kind string) look {
 	return func(agent *v1alpha1.LoomAgent) error {
 		if w := agent.Status.Workload; w == nil || w.Kind != kind || agent.Status.ObservedGeneration != agent.Generation {
 			return fmt.Errorf("workload is %+v of generation %d, not a %s of %d", w, agent.Status.ObservedGeneration, kind, agent.Generation)

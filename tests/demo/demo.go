@@ -48,7 +48,7 @@ func (d *demo) provideImages(ctx context.Context) (err error) {
 		return err
 	}
 	if d.images.Operator.Reference == "" || d.images.Agent.Reference == "" {
-		return errors.New("images that are built here cannot be loaded into this cluster. Build and push both images (see the Dockerfile), then name them with --image and --agent-image")
+		return errors.New("images that are built here cannot be loaded into this cluster. Push both to a registry that its nodes reach (make image builds them), and name them: cd tests && go run ./demo up --cluster existing --image NAME --agent-image NAME")
 	}
 	d.step("Nothing is built: the nodes pull %s and %s", d.images.Operator.Reference, d.images.Agent.Reference)
 	return nil
@@ -99,6 +99,6 @@ func (d *demo) down(ctx context.Context) (err error) {
 	if _, err := d.cluster.Run(ctx, "delete", "namespace", namespace, "--ignore-not-found"); err != nil {
 		return fmt.Errorf("remove namespace %s: %w", namespace, err)
 	}
-	d.step("Removed. The operator stays, since other agents may need it; make undeploy removes it with every LoomAgent")
+	d.step("Removed. The operator stays, since others may use it; make undeploy removes it")
 	return nil
 }

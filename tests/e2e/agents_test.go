@@ -81,7 +81,7 @@ func inState(state v1alpha1.AgentState) func(v1alpha1.LoomAgentStatus) bool {
 	return func(status v1alpha1.LoomAgentStatus) bool { return status.State == state }
 }
 
-// ready returns the agent's condition Ready, or another one.
+// condition returns the condition of a type; a zero one when there is none.
 func condition(status v1alpha1.LoomAgentStatus, kind string) metav1.Condition {
 	for _, c := range status.Conditions {
 		if c.Type == kind {

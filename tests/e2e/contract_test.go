@@ -42,10 +42,11 @@ func factOf(content string) fact {
 }
 
 // Contents that something on the way could change: expansion (case A13),
-// encoding, line ends, numbers beyond a float's, and size.
+// encoding, characters that YAML folds or forbids (the API server reads a
+// server-side apply as YAML), line ends, numbers beyond a float's, and size.
 const (
 	dollars  = "cost $$5, run $(date), $(HOME), ${HOME}\r\n\ttrailing \n\n"
-	accents  = "naïve façade — 日本語 🧵\u0085\n"
+	accents  = "naïve façade — 日本語 🧵 \u0085 \u2028 \ufeff \u007f \u009b\n"
 	document = `{"schema":"loom.agent/1","model":"fast","instructions":"Ask «why» $(HOME).","limits":{"tokens":9007199254740993,"ratio":1.10}}`
 	token    = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 )

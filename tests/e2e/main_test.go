@@ -8,10 +8,14 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/beyond10x/loom-operator/tests/deploy"
 	"github.com/beyond10x/loom-operator/tests/harness"
@@ -29,7 +33,16 @@ var (
 	images  deploy.Images
 )
 
+// atOnce is how many tests run side by side. They wait most of the time, so it
+// is not a matter of how many processors there are.
+const atOnce = "16"
+
 func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	flag.Parse()
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		panic(err)
+	}
 	if err := install(context.Background()); err != nil {
 		fmt.Fprintf(os.Stderr, "the operator could not be deployed: %v\n", err)
 		os.Exit(1)

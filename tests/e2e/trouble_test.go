@@ -108,3 +108,18 @@ func TestEvictedRunFailsAsDisruptedAndIsNotRepeated(t *testing.T) {
 	assert.Equal(t, v1alpha1.ReasonDisrupted, ready.Reason)
 	assert.Equal(t, 1, podsStarted(t, agent.Namespace), "no second pod")
 }
+
+// Case A38: the program ends with 0 when it is stopped, and yet the run has
+// failed, since its Job has.
+func TestRunThatIsStoppedAtItsDeadlineFailsWhateverItsExitCode(t *testing.T) {
+	t.Parallel()
+	spec := commandSpec("serve")
+	spec.Run = &v1alpha1.RunSettings{ActiveDeadlineSeconds: new(int64(3))}
+	agent := create(t, restricted(t), "late", spec)
+	status := await(t, agent, "has failed", inState(v1alpha1.StateFailed))
+	assert.Equal(t, v1alpha1.ReasonDeadlineExceeded, condition(status, v1alpha1.ConditionReady).Reason)
+	require.NotNil(t, status.Run)
+	assert.Equal(t, new(v1alpha1.ReasonDeadlineExceeded), status.Run.Reason)
+	assert.NotNil(t, status.Run.FinishedAt)
+	assert.Equal(t, 1, podsStarted(t, agent.Namespace))
+}
