@@ -2,11 +2,14 @@ package scheduled
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/children"
@@ -57,17 +60,30 @@ const settled = 2 * time.Minute
 
 // tidy removes what a former document left behind, once no run needs it.
 func (s schedule) tidy(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob, policy *networkingv1.NetworkPolicy, config *corev1.ConfigMap) error {
-	if config != nil && pass.Now().Sub(config.CreationTimestamp.Time) < settled {
-		return nil
-	}
-	jobs, err := s.jobs(ctx, pass, cronJob)
+	present := children.Named(children.Present(policy, config)...)
+	ofSchedule := labels.SelectorFromSet(workload.Labels(pass.Object(), workload.ComponentSchedule))
+	needed, err := s.formerNeeded(ctx, pass, cronJob, config)
 	if err != nil {
 		return err
 	}
-	for i := range jobs {
-		if !observe.Ended(&jobs[i]) {
-			return nil
+	return s.Children.Attachments(ctx, pass, func(child client.Object) bool {
+		return present(child) || needed && ofSchedule.Matches(labels.Set(child.GetLabels()))
+	})
+}
+
+// formerNeeded tells whether a run of a former document may still need what
+// that run was started with. If nothing else tells when it no longer does, the
+// pass is repeated then.
+func (s schedule) formerNeeded(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob, config *corev1.ConfigMap) (bool, error) {
+	if config != nil {
+		if wait := settled - pass.Now().Sub(config.CreationTimestamp.Time); wait > 0 {
+			pass.RequeueAfter(wait)
+			return true, nil
 		}
 	}
-	return s.Children.Attachments(ctx, pass, children.Named(children.Present(policy, config)...))
+	jobs, err := s.jobs(ctx, pass, cronJob)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(jobs, func(job batchv1.Job) bool { return !observe.Ended(&job) }), nil
 }

@@ -51,7 +51,7 @@ func TestTheAnnotationsFitOnAPod(t *testing.T) {
 func TestTheAnnotationsHaveTheFormsThatConsolesRead(t *testing.T) {
 	found := version(t).Annotations
 	_, err := time.Parse(time.RFC3339, found["createdAt"])
-	assert.NoError(t, err, "createdAt")
+	require.NoError(t, err, "createdAt")
 	assert.LessOrEqual(t, len(found["description"]), 135, "a tile shows no more")
 	assert.GreaterOrEqual(t, len(found["description"]), 20)
 	for _, key := range []string{"repository", "support"} {

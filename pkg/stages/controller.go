@@ -76,7 +76,7 @@ func (c *Controller[T]) Reconcile(ctx context.Context, obj T) (reconcile.Result,
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return reconcile.Result{}, ctx.Err()
 	}
-	if stale(err) && pass.fault == nil {
+	if stale(err) {
 		return reconcile.Result{RequeueAfter: restartDelay}, nil
 	}
 	return c.finish(context.WithoutCancel(ctx), pass, pass.outcome(err))

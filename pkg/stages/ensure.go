@@ -55,6 +55,11 @@ func (p *Pass[T]) Ensure(ctx context.Context, child client.Object) (Change, erro
 		return "", fmt.Errorf("ensure %T: %w", child, err)
 	}
 	change, err := p.reconcileChild(ctx, p.controller.config.children, intent, child)
+	if apierrors.IsConflict(err) && intent.GetResourceVersion() == neverResourceVersion {
+		// The child exists, but the cache has not seen it.
+		intent.SetResourceVersion("")
+		change, err = p.reconcileChild(ctx, p.controller.live, intent, child)
+	}
 	if err != nil {
 		return "", fmt.Errorf("ensure %s %s: %w", intent.GetKind(), client.ObjectKeyFromObject(child), err)
 	}
@@ -93,12 +98,7 @@ func (p *Pass[T]) reconcileChild(ctx context.Context, reader client.Reader, inte
 		intent.SetResourceVersion(existing.GetResourceVersion())
 	}
 	applied := intent.DeepCopy()
-	err := p.controller.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(p.controller.config.fieldOwner), client.ForceOwnership)
-	if apierrors.IsConflict(err) && change == Created && reader != p.controller.live {
-		intent.SetResourceVersion("")
-		return p.reconcileChild(ctx, p.controller.live, intent, child)
-	}
-	if err != nil {
+	if err := p.controller.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(p.controller.config.fieldOwner), client.ForceOwnership); err != nil {
 		return "", err
 	}
 	if applied.GetResourceVersion() == existing.GetResourceVersion() {

@@ -164,6 +164,37 @@ func TestEnsureFindsItsOwnChildThatTheCacheHasNotSeen(t *testing.T) {
 	assert.Equal(t, "bye", w.child().Data["message"])
 }
 
+func TestEnsureGivesUpWhenNoReaderShowsWhatIsInTheWay(t *testing.T) {
+	w := newWorld(t, newSettings(), foreign(nil))
+	c, err := stages.For[*Settings]("settings", w.options(stages.ChildReader(blind{}))...).Reconcile(func(ctx context.Context, p pass) error {
+		_, err := p.Ensure(ctx, data("message", "hello"))
+		return err
+	}).Build(w.client, blind{})
+	require.NoError(t, err)
+	result, err := w.pass(c)
+	require.NoError(t, err)
+	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
+	assert.Equal(t, map[string]int{"apply": 2}, w.taken())
+}
+
+func TestEnsureAppliesNoStatusAndNoDigestOfADigest(t *testing.T) {
+	w := newWorld(t)
+	service := func(annotations map[string]string) *corev1.Service {
+		return &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Annotations: annotations},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+			Status:     corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}}},
+		}
+	}
+	child := service(nil)
+	_, err := w.ensure(child)
+	require.NoError(t, err)
+	assert.Empty(t, child.Status.LoadBalancer.Ingress)
+	change, err := w.ensure(service(child.Annotations))
+	require.NoError(t, err)
+	assert.Equal(t, stages.Unchanged, change, "the digest is not part of what it is a digest of")
+}
+
 func TestEnsureOnAnOldReadRestartsThePass(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.ensure(data("message", "hello"))
@@ -272,6 +303,20 @@ func TestAnnotateMarksBeforeTheStatus(t *testing.T) {
 	assert.Equal(t, []string{"patch", "status"}, order)
 	assert.Equal(t, map[string]string{"new": "2", "other": "kept"}, w.get().Annotations)
 	assert.Equal(t, "kept", w.get().Status.Checksum)
+}
+
+func TestAPassWaitsForTheCacheToSeeTheOwnMark(t *testing.T) {
+	mark, w := "1", newWorld(t)
+	old, calls := w.get(), 0
+	c := w.plain(func(ctx context.Context, p pass) error {
+		calls++
+		return p.Annotate(ctx, map[string]*string{"new": &mark})
+	}, stages.ReportStatus(false))
+	for range 2 {
+		_, err := c.Reconcile(w.context(), old)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 1, calls)
 }
 
 func TestAnnotateOnAnOldReadRestartsThePass(t *testing.T) {

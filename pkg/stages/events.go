@@ -86,12 +86,12 @@ func (c *Controller[T]) automaticEvents(p *Pass[T], outcome Outcome) []queuedEve
 		before, _ := GetCondition(any(p.base).(Reporter), conditionType)
 		after, _ := GetCondition(any(p.staged).(Reporter), conditionType)
 		unchanged := before.Status == after.Status && before.Reason == after.Reason
-		if unchanged || after.Status == metav1.ConditionUnknown || outcome.failed() && conditionType == active {
+		if unchanged || after.Status == metav1.ConditionUnknown {
 			continue
 		}
 		kind := corev1.EventTypeNormal
-		if outcome.Kind == Stopped && conditionType == active {
-			kind = corev1.EventTypeWarning
+		if conditionType == active && (outcome.Kind == Stopped || outcome.failed()) {
+			kind = corev1.EventTypeWarning // For a failure this repeats the Event above, and is suppressed.
 		}
 		events = append(events, queuedEvent{kind, after.Reason, conditionType, after.Message, nil})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -270,6 +271,21 @@ func TestAPanicInSummarizeFailsThePass(t *testing.T) {
 	_, err := w.pass(w.build(b))
 	require.Error(t, err)
 	assert.Equal(t, "False/Panic", w.conditions()["Ready"])
+
+	b = stages.For[*Settings]("settings", w.options()...).Reconcile(give(errForbidden)).
+		Summarize(func(pass, stages.Outcome) { panic("oops") })
+	_, err = w.pass(w.build(b))
+	require.ErrorIs(t, err, errForbidden, "it does not hide an earlier failure")
+	assert.Equal(t, "False/Forbidden", w.conditions()["Ready"])
+}
+
+func TestTwoOwnersOfOneFieldAreAFailure(t *testing.T) {
+	w := newWorld(t)
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "x", errSecret)
+	conflict.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict}}
+	_, err := w.pass(w.plain(give(conflict)))
+	require.Error(t, err, "no new pass resolves it")
+	assert.Equal(t, "False/Conflict", w.conditions()["Ready"])
 }
 
 func TestKindsWithoutConditionsRunTheSameWay(t *testing.T) {

@@ -130,6 +130,21 @@ func TestAModifiedPrimaryIsSavedAfterSuccess(t *testing.T) {
 	assert.Empty(t, w.taken(), "nothing to save the second time")
 }
 
+func TestASaveLeavesTheStatusAlone(t *testing.T) {
+	w := newWorldWithoutSubresource(t)
+	_, err := w.pass(w.plain(func(_ context.Context, p pass) error {
+		p.Object().Labels = map[string]string{"saved": "yes"}
+		p.Object().Status.Checksum = "not this way"
+		p.Save()
+		return nil
+	}, stages.Discovery(&resources{names: []string{"settings"}})))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{"patch": 2}, w.taken())
+	assert.Equal(t, map[string]string{"saved": "yes"}, w.get().Labels)
+	assert.Empty(t, w.get().Status.Checksum)
+	assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
+}
+
 func TestASaveThatFailsFailsThePass(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error

@@ -31,7 +31,7 @@ func (w world) pods(ctx context.Context, agent string) ([]corev1.Pod, error) {
 	return staying, nil
 }
 
-// pod waits for the one pod of an agent that has not ended.
+// pod waits for a pod of an agent that nothing was reported about.
 func (w world) pod(agent string) *corev1.Pod {
 	w.Helper()
 	var found *corev1.Pod
@@ -41,7 +41,7 @@ func (w world) pod(agent string) *corev1.Pod {
 			return err
 		}
 		for i := range pods {
-			if phase := pods[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+			if len(pods[i].Status.ContainerStatuses) == 0 {
 				found = &pods[i]
 				return nil
 			}

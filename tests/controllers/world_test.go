@@ -198,6 +198,16 @@ func hasWorkload(kind string) look {
 	}
 }
 
+// runs wants the workload to run an image.
+func runs(image string) look {
+	return func(agent *v1alpha1.LoomAgent) error {
+		if w := agent.Status.Workload; w == nil || w.Image != image {
+			return fmt.Errorf("workload is %+v, not of image %s", w, image)
+		}
+		return nil
+	}
+}
+
 // children lists all objects of the kinds that the operator and the
 // controllers of Kubernetes make for agents.
 func (w world) children() []client.Object {

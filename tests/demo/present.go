@@ -61,12 +61,11 @@ func (d *demo) further() string {
 	if !d.existing {
 		environment = fmt.Sprintf("  export KUBECONFIG=%s\n  export PATH=%s:$PATH\n", d.fromRoot(d.cluster.Kubeconfig), d.fromRoot(filepath.Dir(d.cluster.Kubectl)))
 	}
-	return environment + fmt.Sprintf(`  kubectl config set-context --current --namespace=%[1]s
-  kubectl get loomagents --watch
-  kubectl describe loomagent %[2]s
-  kubectl logs --selector loom.beyond10x.dev/agent=%[2]s
-  kubectl edit loomagent %[3]s        # correct both fields, and it runs
-  kubectl --namespace %[4]s logs deployment/%[5]s`, namespace, command, refused, deploy.Namespace, deploy.Deployment)
+	return environment + fmt.Sprintf(`  kubectl -n %[1]s get loomagents --watch
+  kubectl -n %[1]s describe loomagent %[2]s
+  kubectl -n %[1]s logs --selector loom.beyond10x.dev/agent=%[2]s
+  kubectl -n %[1]s edit loomagent %[3]s    # correct both fields, and it runs
+  kubectl -n %[4]s logs deployment/%[5]s`, namespace, command, refused, deploy.Namespace, deploy.Deployment)
 }
 
 func (d *demo) farewell() string {

@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // What the manifests of the operator call it.
@@ -15,9 +16,9 @@ const (
 // that its pods were started from.
 const builtAnnotation = "loom.beyond10x.dev/built-image"
 
-// Manifests are what `loom-operator install` prints for the images. The program
+// manifests are what `loom-operator install` prints for the images. The program
 // is built as its image is, so that hardly anything is compiled for it again.
-func (c Cluster) Manifests(ctx context.Context, images Images) (string, error) {
+func (c Cluster) manifests(ctx context.Context, images Images) (string, error) {
 	text, err := run(ctx, process{dir: c.root, env: []string{"CGO_ENABLED=0", "GOWORK=off"}},
 		"go", "run", "-trimpath", "-buildvcs=false", ".", "install",
 		"--image", images.Operator.Reference, "--agent-image", images.Agent.Reference)
@@ -31,16 +32,15 @@ func (c Cluster) Manifests(ctx context.Context, images Images) (string, error) {
 // image that was built anew under the same name is started by a restart, since
 // its Deployment has not changed.
 func (c Cluster) Install(ctx context.Context, images Images) error {
-	manifests, err := c.Manifests(ctx, images)
+	text, err := c.manifests(ctx, images)
 	if err != nil {
 		return err
 	}
-	running, err := c.Run(ctx, "get", "deployment", Deployment, "--namespace", Namespace, "--ignore-not-found",
-		"--output", `go-template={{index .metadata.annotations "`+builtAnnotation+`"}}`)
+	running, err := c.running(ctx)
 	if err != nil {
-		return fmt.Errorf("look for an operator that runs: %w", err)
+		return err
 	}
-	if _, err := c.Pipe(ctx, manifests, "apply", "-f", "-"); err != nil {
+	if _, err := c.Pipe(ctx, text, "apply", "-f", "-"); err != nil {
 		return fmt.Errorf("apply the manifests: %w", err)
 	}
 	if err := c.restart(ctx, running, images.Operator.Digest); err != nil {
@@ -55,10 +55,22 @@ func (c Cluster) Install(ctx context.Context, images Images) error {
 	return nil
 }
 
-// restart records the digest of the image and starts new pods when those that
-// run are of another one. Both are empty where nothing was built or runs.
+// running describes the operator that is deployed and the image that it was
+// started from; empty when there is none.
+func (c Cluster) running(ctx context.Context) (string, error) {
+	key := strings.ReplaceAll(builtAnnotation, ".", `\.`)
+	found, err := c.Run(ctx, "get", "deployment", Deployment, "--namespace", Namespace, "--ignore-not-found",
+		"--output=jsonpath={.metadata.name}@{.metadata.annotations."+key+"}")
+	if err != nil {
+		return "", fmt.Errorf("look for an operator that runs: %w", err)
+	}
+	return found, nil
+}
+
+// restart records the digest of the image that was built, if one was, and
+// starts new pods when those that run are not of it.
 func (c Cluster) restart(ctx context.Context, running, built string) error {
-	if built == "" || running == built {
+	if built == "" || running == Deployment+"@"+built {
 		return nil
 	}
 	if running != "" {

@@ -8,6 +8,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -40,10 +41,7 @@ const atOnce = "16"
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
 	flag.Parse()
-	if err := flag.Set("test.parallel", atOnce); err != nil {
-		panic(err)
-	}
-	if err := install(context.Background()); err != nil {
+	if err := errors.Join(flag.Set("test.parallel", atOnce), install(context.Background())); err != nil {
 		fmt.Fprintf(os.Stderr, "the operator could not be deployed: %v\n", err)
 		os.Exit(1)
 	}
