@@ -47,7 +47,9 @@ var law = map[string]rule{
 	"controllers": {inside: []string{"apis/v1alpha1", "controllers/agentserve", "controllers/command", "controllers/scheduled",
 		"internal/children", "internal/gather", "internal/intake", "internal/workload", "pkg/stages"}},
 
-	"internal/cli": {inside: []string{"apis/v1alpha1", "config", "controllers", "internal/check", "internal/workload"}},
+	"internal/upgradeable": {inside: []string{"apis/v1alpha1"}},
+
+	"internal/cli": {inside: []string{"apis/v1alpha1", "config", "controllers", "internal/check", "internal/upgradeable", "internal/workload"}},
 	"":             {inside: []string{"internal/cli"}, outside: []string{}},
 
 	"docs/gen":          {outside: []string{}},

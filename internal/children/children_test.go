@@ -152,8 +152,10 @@ func TestEnsureWaitsForAChildThatIsGoing(t *testing.T) {
 	assert.Equal(t, "False/ChildTerminating", ready)
 }
 
-func TestExplainOfNoError(t *testing.T) {
+func TestExplainLeavesAlone(t *testing.T) {
+	conflict := apierrors.NewConflict(configMaps, "config", errors.New("changed"))
 	assert.NoError(t, children.Explain(nil, "write", "Job", "j"))
+	assert.Equal(t, conflict, children.Explain(conflict, "write", "Job", "j"))
 }
 
 func TestServerText(t *testing.T) {

@@ -151,8 +151,14 @@ func TestDigestChangesWithTheDataAndNothingElse(t *testing.T) {
 		},
 		"a new key":          func(env, _ *corev1.Secret, _ *corev1.ConfigMap, _ *v1alpha1.LoomAgent) { env.Data["D"] = nil },
 		"a key that is gone": func(env, _ *corev1.Secret, _ *corev1.ConfigMap, _ *v1alpha1.LoomAgent) { delete(env.Data, "A") },
-		"a byte that moves from a key to its value": func(env, _ *corev1.Secret, _ *corev1.ConfigMap, _ *v1alpha1.LoomAgent) {
-			env.Data = map[string][]byte{"A": []byte("11:B1:23"), "C": []byte("3")}
+		"a byte that moves from a value to its key": func(env, _ *corev1.Secret, _ *corev1.ConfigMap, _ *v1alpha1.LoomAgent) {
+			env.Data = map[string][]byte{"A1": nil, "B": []byte("2"), "C": []byte("3")}
+		},
+		"a value that swallows the next key": func(env, _ *corev1.Secret, _ *corev1.ConfigMap, _ *v1alpha1.LoomAgent) {
+			env.Data = map[string][]byte{"A": []byte("1B2"), "C": []byte("3")}
+		},
+		"a value that swallows the next key and its length": func(env, _ *corev1.Secret, _ *corev1.ConfigMap, _ *v1alpha1.LoomAgent) {
+			env.Data = map[string][]byte{"A": []byte("11:B2"), "C": []byte("3")}
 		},
 		"values that change places": func(env, _ *corev1.Secret, _ *corev1.ConfigMap, _ *v1alpha1.LoomAgent) {
 			env.Data["A"], env.Data["B"] = env.Data["B"], env.Data["A"]

@@ -203,6 +203,7 @@ func TestLoweredConfinementIsToldOnce(t *testing.T) {
 	_, message := w.condition("Checked")
 	assert.Contains(t, message, "The check accepted the document. spec.seccompProfile.type is Unconfined")
 
+	w.start()
 	_, err = w.pass()
 	require.NoError(t, err)
 	assert.Empty(t, w.events)

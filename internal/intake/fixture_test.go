@@ -62,6 +62,13 @@ func newWorld(t *testing.T, agent *v1alpha1.LoomAgent, objects ...client.Object)
 		b.WithIndex(kind, children.OwnerIndex, children.Owner)
 	}
 	w.client = b.Build()
+	w.start()
+	return w
+}
+
+// start builds the controller, which remembers nothing of an earlier one.
+func (w *world) start() {
+	w.t.Helper()
 	in := intake.Intake{DefaultImage: image, Client: w.client, Live: w.client, Children: children.Remover{Client: w.client}}
 	c := in.Open("test", func(ctx context.Context, pass *journal.Pass) error {
 		w.watched++
@@ -73,8 +80,7 @@ func newWorld(t *testing.T, agent *v1alpha1.LoomAgent, objects ...client.Object)
 	})
 	var err error
 	w.controller, err = c.Build(w.client, w.client)
-	require.NoError(t, err)
-	return w
+	require.NoError(w.t, err)
 }
 
 func (w *world) interceptors() interceptor.Funcs {

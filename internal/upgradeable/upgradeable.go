@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	apiv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"github.com/operator-framework/operator-lib/conditions"
@@ -22,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -61,14 +61,20 @@ type Reporter struct {
 	Condition conditions.Condition
 }
 
+// calm is how long an upgrade stays held back after the last reason has gone.
+// A create is open for a moment only, and without the wait the condition would
+// be written twice for each.
+const calm = 5 * time.Second
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
 // all stands for every agent: there is one condition, and one verdict.
 var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}
 
 func (r Reporter) start(mgr manager.Manager) error {
-	enqueue := func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{all} }
 	err := builder.ControllerManagedBy(mgr).Named("upgradeable").
 		WatchesRawSource(source.Func(first)).
-		Watches(&v1alpha1.LoomAgent{}, handler.EnqueueRequestsFromMapFunc(enqueue), builder.WithPredicates(turns())).
+		Watches(&v1alpha1.LoomAgent{}, turns()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("watch the agents for the OperatorCondition: %w", err)
@@ -77,26 +83,36 @@ func (r Reporter) start(mgr manager.Manager) error {
 }
 
 // first asks for a verdict at the start, also when there is no agent.
-func first(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	queue.Add(all)
+func first(_ context.Context, q queue) error {
+	q.Add(all)
 	return nil
 }
 
-// turns lets through what can change the verdict: an agent that holds an
-// upgrade back, or has stopped to.
-func turns() predicate.Predicate {
-	holds := func(object client.Object) string {
-		if agent, ok := object.(*v1alpha1.LoomAgent); ok {
-			return reasonOf(agent)
-		}
-		return ""
+// turns asks for a verdict when an agent begins to hold an upgrade back, and a
+// while after it has stopped to.
+func turns() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { turn(q, "", holds(e.Object)) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { turn(q, holds(e.ObjectOld), holds(e.ObjectNew)) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { turn(q, holds(e.Object), "") },
 	}
-	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return holds(e.Object) != "" },
-		DeleteFunc:  func(e event.DeleteEvent) bool { return holds(e.Object) != "" },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return holds(e.ObjectOld) != holds(e.ObjectNew) },
-		GenericFunc: func(event.GenericEvent) bool { return true },
+}
+
+func turn(q queue, before, after string) {
+	switch {
+	case before == after:
+	case after == "":
+		q.AddAfter(all, calm)
+	default:
+		q.Add(all)
 	}
+}
+
+func holds(object client.Object) string {
+	if agent, ok := object.(*v1alpha1.LoomAgent); ok {
+		return reasonOf(agent)
+	}
+	return ""
 }
 
 // Reconcile writes the verdict when it is another one than before. A conflict

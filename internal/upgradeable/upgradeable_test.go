@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/operator-framework/operator-lib/conditions"
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -92,18 +92,49 @@ func TestALongListOfAgentsIsCut(t *testing.T) {
 	assert.Less(t, len(verdict.Message), 1024)
 }
 
-func TestOnlyATurnAsksForAVerdict(t *testing.T) {
+func TestAVerdictIsAskedForWhenAnAgentTurns(t *testing.T) {
 	calm, open, unclear := agent("a"), agent("a", marked(2)), agent("a", marked(2), unknown)
-	p := turns()
-	assert.False(t, p.Create(event.CreateEvent{Object: calm}))
-	assert.True(t, p.Create(event.CreateEvent{Object: open}))
-	assert.False(t, p.Delete(event.DeleteEvent{Object: calm}))
-	assert.True(t, p.Delete(event.DeleteEvent{Object: unclear}))
-	assert.False(t, p.Update(event.UpdateEvent{ObjectOld: calm, ObjectNew: agent("a", ready(metav1.ConditionTrue, v1alpha1.ReasonCompleted))}))
-	assert.True(t, p.Update(event.UpdateEvent{ObjectOld: calm, ObjectNew: open}))
-	assert.True(t, p.Update(event.UpdateEvent{ObjectOld: open, ObjectNew: unclear}))
-	assert.True(t, p.Update(event.UpdateEvent{ObjectOld: unclear, ObjectNew: calm}))
+	completed := agent("a", ready(metav1.ConditionTrue, v1alpha1.ReasonCompleted))
+	created := func(a client.Object) func(q *asked) {
+		return func(q *asked) { turns().Create(t.Context(), event.CreateEvent{Object: a}, q) }
+	}
+	updated := func(before, after client.Object) func(q *asked) {
+		return func(q *asked) { turns().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q) }
+	}
+	deleted := func(a client.Object) func(q *asked) {
+		return func(q *asked) { turns().Delete(t.Context(), event.DeleteEvent{Object: a}, q) }
+	}
+	for name, test := range map[string]struct {
+		event      func(q *asked)
+		now, later int
+	}{
+		"a calm agent appears":         {created(calm), 0, 0},
+		"an agent appears with a mark": {created(open), 1, 0},
+		"a create is started":          {updated(calm, open), 1, 0},
+		"its outcome is unknown":       {updated(open, unclear), 1, 0},
+		"its outcome is recorded":      {updated(open, calm), 0, 1},
+		"a run ends":                   {updated(calm, completed), 0, 0},
+		"a calm agent goes":            {deleted(calm), 0, 0},
+		"an agent goes with its mark":  {deleted(unclear), 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &asked{}
+			test.event(q)
+			assert.Equal(t, test.now, q.now, "at once")
+			assert.Equal(t, test.later, q.later, "after a while, so that a create does not cost two writes")
+		})
+	}
 }
+
+// asked counts what is put into a queue.
+type asked struct {
+	queue
+	now, later int
+}
+
+func (a *asked) Add(reconcile.Request) { a.now++ }
+
+func (a *asked) AddAfter(reconcile.Request, time.Duration) { a.later++ }
 
 // condition is an OperatorCondition's condition that counts its writes.
 type condition struct {
@@ -189,10 +220,9 @@ func TestTheReporterJoinsTheManager(t *testing.T) {
 }
 
 func TestTheFirstVerdictIsAskedForWithoutAnAgent(t *testing.T) {
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	defer queue.ShutDown()
-	require.NoError(t, first(t.Context(), queue))
-	assert.Equal(t, 1, queue.Len())
+	q := &asked{}
+	require.NoError(t, first(t.Context(), q))
+	assert.Equal(t, 1, q.now)
 }
 
 func cluster(t *testing.T, calls interceptor.Funcs) client.WithWatch {

@@ -141,7 +141,7 @@ func (p *Pass[T]) intent(child client.Object) (*unstructured.Unstructured, error
 	if child.GetNamespace() == "" {
 		child.SetNamespace(p.base.GetNamespace())
 	}
-	if metav1.GetControllerOf(child) == nil {
+	if !metav1.IsControlledBy(child, p.base) {
 		if err := controllerutil.SetControllerReference(p.base, child, p.controller.client.Scheme()); err != nil {
 			return nil, err
 		}
@@ -159,15 +159,17 @@ func (p *Pass[T]) intent(child client.Object) (*unstructured.Unstructured, error
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
 		unstructured.RemoveNestedField(object, "metadata", field)
 	}
-	unstructured.RemoveNestedField(object, "metadata", "annotations", p.controller.config.annotation)
 	delete(object, "status")
+	mark := []string{"metadata", "annotations", p.controller.config.annotation}
+	if err := unstructured.SetNestedField(object, "", mark...); err != nil { // The digest is not part of itself.
+		return nil, err
+	}
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
 	digest := sha256.Sum256(text)
-	mark := hex.EncodeToString(digest[:16])
-	return intent, unstructured.SetNestedField(object, mark, "metadata", "annotations", p.controller.config.annotation)
+	return intent, unstructured.SetNestedField(object, hex.EncodeToString(digest[:16]), mark...)
 }
 
 // covers tells whether live carries every value of intent. Others may add fields and list items (a sidecar, an

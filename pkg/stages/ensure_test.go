@@ -53,6 +53,13 @@ func TestEnsureTakesNameNamespaceAndOwnerFromThePrimary(t *testing.T) {
 	assert.NotEmpty(t, live.Annotations["stages.beyond10x.dev/applied"])
 }
 
+func TestEnsureRefusesAChildOfAnotherController(t *testing.T) {
+	yes, w := true, newWorld(t)
+	_, err := w.ensure(foreign(&metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "other", Controller: &yes}))
+	assert.ErrorContains(t, err, "already owned by another Deployment controller web")
+	assert.Zero(t, w.taken()["apply"])
+}
+
 func TestEnsureWritesNothingWhenNothingWouldChange(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.ensure(data("message", "hello"))

@@ -3,11 +3,9 @@ package controllers_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,12 +49,13 @@ func (w world) pod(agent string) *corev1.Pod {
 	return found
 }
 
-// report writes a pod's status as a kubelet does.
+// report writes a pod's status as a kubelet does. Of a pod that was taken away
+// meanwhile there is nothing to report.
 func (w world) report(pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	w.Helper()
 	from := client.MergeFrom(pod.DeepCopy())
 	change(&pod.Status)
-	require.NoError(w, w.Status().Patch(w.Context(), pod, from))
+	require.NoError(w, client.IgnoreNotFound(w.Status().Patch(w.Context(), pod, from)))
 }
 
 // ends lets the agent's container, and with it the pod, end so.
@@ -101,11 +100,21 @@ func (w world) serves(pod *corev1.Pod) {
 	})
 }
 
-// available brings a serving agent up.
+// available brings a serving agent up: every pod of it that starts serves.
 func (w world) available(agent string) *v1alpha1.LoomAgent {
 	w.Helper()
-	w.serves(w.pod(agent))
-	return w.await(agent, "is available", state(v1alpha1.StateRunning), ready(metav1.ConditionTrue, v1alpha1.ReasonAvailable))
+	return w.await(agent, "is available", func(now *v1alpha1.LoomAgent) error {
+		pods, err := w.pods(w.Context(), agent)
+		if err != nil {
+			return err
+		}
+		for i := range pods {
+			if len(pods[i].Status.ContainerStatuses) == 0 {
+				w.serves(&pods[i])
+			}
+		}
+		return ready(metav1.ConditionTrue, v1alpha1.ReasonAvailable)(now)
+	}, state(v1alpha1.StateRunning))
 }
 
 // completed lets a command end well.
@@ -147,14 +156,4 @@ func (w world) tick(agent string) *batchv1.Job {
 	}
 	w.make(job)
 	return job
-}
-
-// rollouts counts the templates that the Deployment of an agent has had.
-func (w world) rollouts(ctx context.Context, agent string) (int, error) {
-	var sets appsv1.ReplicaSetList
-	err := w.List(ctx, &sets, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.AgentLabel: agent})
-	if err != nil {
-		return 0, fmt.Errorf("count rollouts: %w", err)
-	}
-	return len(sets.Items), nil
 }

@@ -88,7 +88,7 @@ func edit[T any, P interface {
 	w.Helper()
 	object := P(new(T))
 	require.NoError(w, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		if err := w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, object); err != nil {
+		if err := w.Get(w.Context(), keyOf(w, name), object); err != nil {
 			return err
 		}
 		change(object)
@@ -104,7 +104,7 @@ func get[T any, P interface {
 }](w world, name string) P {
 	w.Helper()
 	object := P(new(T))
-	require.NoError(w, w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, object))
+	require.NoError(w, w.Get(w.Context(), keyOf(w, name), object))
 	return object
 }
 
@@ -114,7 +114,7 @@ func (w world) await(name, what string, looks ...look) *v1alpha1.LoomAgent {
 	agent := &v1alpha1.LoomAgent{}
 	harness.Eventually(w, patience, name+": "+what, func(ctx context.Context) error {
 		*agent = v1alpha1.LoomAgent{}
-		if err := w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, agent); err != nil {
+		if err := w.Get(ctx, keyOf(w, name), agent); err != nil {
 			return err
 		}
 		for _, look := range looks {
@@ -127,6 +127,10 @@ func (w world) await(name, what string, looks ...look) *v1alpha1.LoomAgent {
 	return agent
 }
 
+func keyOf(w world, name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: w.namespace, Name: name}
+}
+
 // eventually waits until look returns nil.
 func (w world) eventually(what string, look func(ctx context.Context) error) {
 	w.Helper()
@@ -136,7 +140,7 @@ func (w world) eventually(what string, look func(ctx context.Context) error) {
 // gone waits until there is no such object.
 func (w world) gone(object client.Object) {
 	w.Helper()
-	key := client.ObjectKey{Namespace: w.namespace, Name: object.GetName()}
+	key := keyOf(w, object.GetName())
 	w.eventually(fmt.Sprintf("%T %s is gone", object, key.Name), func(ctx context.Context) error {
 		err := w.Get(ctx, key, object)
 		if err == nil {

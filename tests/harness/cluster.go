@@ -46,6 +46,9 @@ type Cluster struct {
 	// the service account of config/rbac. A copy of the Cluster with another
 	// one sends the operator elsewhere, such as through a proxy.
 	OperatorConfig *rest.Config
+	// OperatorBinary is the program that StartOperator runs; empty means one
+	// that is built from this tree.
+	OperatorBinary string
 
 	auditLog string
 }

@@ -54,9 +54,12 @@ func StartOperator(t testing.TB, cluster *Cluster, args ...string) *Operator {
 // RunOperator runs the operator for namespaces, separated by commas; empty
 // means all. Its files are in dir. Whoever calls it calls Close.
 func RunOperator(ctx context.Context, cluster *Cluster, dir, namespaces string, args ...string) (*Operator, error) {
-	binary, err := build(ctx)
-	if err != nil {
-		return nil, err
+	binary := cluster.OperatorBinary
+	if binary == "" {
+		var err error
+		if binary, err = build(ctx); err != nil {
+			return nil, err
+		}
 	}
 	kubeconfig := filepath.Join(dir, "operator.kubeconfig")
 	if err := writeKubeconfig(kubeconfig, cluster.OperatorConfig); err != nil {

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/tests/harness"
+)
+
+const (
+	// converges is how long a step may take once the faults have stopped.
+	converges = time.Minute
+	// silence without a write is taken for the end of a step.
+	silence = 500 * time.Millisecond
+)
+
+// plan says which life is lived, where, and what goes wrong in it.
+type plan struct {
+	cluster   *harness.Cluster
+	namespace string
+	variant   string
+	name      string
+	replicas  int
+	// disturb is asked about every request of the operator; nil disturbs none.
+	disturb func(*life, *exchange) bool
+	// mishap happens in a step, next to what the operator does; nil is none.
+	mishap func(context.Context, *life, step) error
+	// adjust changes what a person writes; nil leaves it.
+	adjust func(*v1alpha1.LoomAgentSpec)
+}
+
+// result is what a life showed.
+type result struct {
+	requests   []Request
+	faults     int
+	violations []string
+	// slowest is how long the slowest step took, faults included.
+	slowest time.Duration
+}
+
+// life is a life that is being lived.
+type life struct {
+	plan
+	proxy    *proxy
+	ledger   *ledger
+	witness  *witness
+	replicas []*replica
+	uid      string
+
+	mu     sync.Mutex
+	past   string          // resource version before the present step
+	lost   map[string]bool // documents whose Job somebody took away
+	faults int
+	broken []string
+}
+
+// live lives a life to its end. It is an error when it could not begin.
+func live(ctx context.Context, p plan) (result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := &life{plan: p, ledger: newLedger(), witness: newWitness(p.cluster.Client, p.namespace, p.name), lost: map[string]bool{}}
+	var err error
+	l.proxy, err = newProxy(ctx, p.cluster.Config, func(x *exchange) bool { return p.disturb != nil && p.disturb(l, x) })
+	if err != nil {
+		return result{}, err
+	}
+	dir, err := os.MkdirTemp("", "loom-faults-")
+	if err != nil {
+		return result{}, fmt.Errorf("begin a life: %w", err)
+	}
+	go player{p.cluster.Client, l.ledger}.play(ctx, p.namespace)
+	l.witness.watch(ctx)
+	slowest, err := l.lived(ctx, dir)
+	for _, replica := range l.replicas {
+		l.failed(replica.close())
+	}
+	err = errors.Join(err, l.proxy.close(), os.RemoveAll(dir))
+	return result{requests: l.proxy.requests(), faults: l.faults, violations: l.violations(), slowest: slowest}, err
+}
+
+func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, err error) {
+	if err := l.begin(ctx, "start"); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := l.start(ctx, dir); err != nil {
+		return 0, err
+	}
+	slowest = time.Since(began)
+	for _, s := range variants()[l.variant] {
+		if err := l.begin(ctx, s.name); err != nil {
+			return slowest, err
+		}
+		began := time.Now()
+		if err := l.take(ctx, s); err != nil {
+			return slowest, err
+		}
+		var mishap error
+		if l.mishap != nil {
+			mishap = l.mishap(ctx, l, s)
+		}
+		settled := l.await(ctx, converges, func(ctx context.Context) error { return l.settled(ctx, s) })
+		slowest = max(slowest, time.Since(began))
+		if mishap != nil || settled != nil {
+			l.failed(mishap)
+			if settled != nil {
+				l.failed(fmt.Errorf("step %q did not converge within %s: %w", s.name, converges, settled))
+			}
+			return slowest, nil
+		}
+		l.failed(l.await(ctx, converges/2, func(context.Context) error {
+			if l.proxy.quiet() < silence {
+				return fmt.Errorf("the operator still writes after step %q has converged", s.name)
+			}
+			return nil
+		}))
+		l.checkRun(s)
+	}
+	return slowest, nil
+}
+
+// start starts the replicas and waits until one works.
+func (l *life) start(ctx context.Context, dir string) error {
+	var args []string
+	if l.plan.replicas > 1 {
+		args = []string{"--leader-elect", "--leader-election-namespace=" + l.namespace}
+	}
+	for i := range l.plan.replicas {
+		r, err := startReplica(ctx, l.cluster, l.proxy, dir, l.namespace, i, args...)
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		l.replicas = append(l.replicas, r)
+		l.mu.Unlock()
+		go r.keep(ctx, l.failed)
+		if i == 0 {
+			if err := r.operator.AwaitWorking(ctx); err != nil {
+				l.failed(fmt.Errorf("the operator did not come up: %w", err))
+			}
+		}
+	}
+	return nil
+}
+
+// replica returns a replica that the start has noted by now.
+func (l *life) replica(i int) (*replica, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i >= len(l.replicas) {
+		return nil, fmt.Errorf("replica %d is not there yet", i)
+	}
+	return l.replicas[i], nil
+}
+
+// begin names the step for the requests to come and keeps what the world was.
+func (l *life) begin(ctx context.Context, step string) error {
+	now, err := l.now(ctx)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.past = now
+	l.mu.Unlock()
+	l.proxy.begin(step)
+	return nil
+}
+
+// now is the present resource version of the cluster.
+func (l *life) now(ctx context.Context) (version string, err error) {
+	agents := &v1alpha1.LoomAgentList{}
+	err = l.await(ctx, converges, func(ctx context.Context) error {
+		return l.cluster.Client.List(ctx, agents, client.InNamespace(l.namespace), client.Limit(1))
+	})
+	return agents.ResourceVersion, err
+}
+
+// take does what a person does in the step.
+func (l *life) take(ctx context.Context, s step) error {
+	agent := &v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}}
+	if s.spec != nil {
+		agent.Spec = *s.spec
+		if l.adjust != nil {
+			l.adjust(&agent.Spec)
+		}
+	}
+	switch {
+	case s.spec == nil:
+		return l.cluster.Client.Delete(ctx, agent, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	case l.uid == "":
+		if err := l.cluster.Client.Create(ctx, agent); err != nil {
+			return fmt.Errorf("create the agent: %w", err)
+		}
+		l.uid = string(agent.UID)
+	default:
+		wanted := agent.Spec
+		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			if err := l.cluster.Client.Get(ctx, client.ObjectKeyFromObject(agent), agent); err != nil {
+				return err
+			}
+			agent.Spec = wanted
+			return l.cluster.Client.Update(ctx, agent)
+		}); err != nil {
+			return fmt.Errorf("change the agent: %w", err)
+		}
+	}
+	if s.tick {
+		return l.tick(ctx, agent.Generation, *s.code)
+	}
+	return nil
+}
+
+// await calls look until it returns nil.
+func (l *life) await(ctx context.Context, limit time.Duration, look func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		err := look(ctx)
+		if err == nil || !pause(ctx, 50*time.Millisecond) {
+			return err
+		}
+	}
+}
+
+// lose says that the Job of a document is taken away before its end may have
+// been recorded.
+func (l *life) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range variants()[l.variant] {
+		if s.name == l.proxy.present() && s.code != nil {
+			l.lost[s.document()] = true
+		}
+	}
+}
+
+func (l *life) isLost(s step) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return s.code != nil && l.lost[s.document()]
+}
+
+// failed notes what must not be; nil is nothing.
+func (l *life) failed(err error) {
+	if err == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = append(l.broken, err.Error())
+}
+
+func (l *life) violations() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Concat(l.broken, l.witness.violations(), l.proxy.creates.violations())
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+)
+
+// settled wants everything that the step is to bring about: the status, how
+// the run ended, and the children, all of them owned by this agent.
+func (l *life) settled(ctx context.Context, s step) error {
+	agent := l.witness.agent()
+	if s.spec == nil {
+		if agent != nil {
+			return errors.New("the agent is still there")
+		}
+		return l.children(ctx, s)
+	}
+	if agent == nil {
+		return errors.New("the agent has not been seen")
+	}
+	if err := l.judged(agent, s); err != nil {
+		return err
+	}
+	return l.children(ctx, s)
+}
+
+func (l *life) judged(agent *v1alpha1.LoomAgent, s step) error {
+	if s.settled == nil {
+		return nil
+	}
+	if !l.isLost(s) || s.tick {
+		return s.settled(agent)
+	}
+	if state := agent.Status.State; agent.Status.ObservedGeneration != agent.Generation || state != v1alpha1.StateFailed && state != v1alpha1.StateCompleted {
+		return fmt.Errorf("the run whose Job was taken away has not ended: state is %s", state)
+	}
+	return nil
+}
+
+// checkRun compares the recorded end of the step's run with the ledger, and
+// the starts with the one that may be.
+func (l *life) checkRun(s step) {
+	if s.code == nil {
+		return
+	}
+	starts, lost := l.ledger.startsOf(s.document()), l.isLost(s)
+	if starts > 1 || starts == 0 && !lost {
+		l.failed(fmt.Errorf("step %q started its program %d times", s.name, starts))
+	}
+	agent := l.witness.agent()
+	if agent == nil {
+		l.failed(fmt.Errorf("the agent is gone after step %q", s.name))
+		return
+	}
+	run := agent.Status.Run
+	if s.tick && agent.Status.LastRun != nil {
+		run = &agent.Status.LastRun.RunEnd
+	}
+	if run == nil {
+		l.failed(fmt.Errorf("step %q has recorded no end", s.name))
+		return
+	}
+	was, _ := l.ledger.endOf(s.document())
+	if err := ended(*run, was, lost); err != nil {
+		l.failed(fmt.Errorf("step %q: %w", s.name, err))
+	}
+}
+
+// children wants the workloads of the step, and nothing that an earlier one,
+// or another agent, has left.
+func (l *life) children(ctx context.Context, s step) error {
+	var workloads, configs []string
+	owners := map[string]bool{l.uid: s.spec != nil}
+	for _, list := range []client.ObjectList{
+		&appsv1.DeploymentList{}, &batchv1.CronJobList{}, &batchv1.JobList{},
+		&corev1.ConfigMapList{}, &corev1.ServiceList{}, &networkingv1.NetworkPolicyList{},
+	} {
+		if err := l.cluster.Client.List(ctx, list, client.InNamespace(l.namespace), client.HasLabels{v1alpha1.AgentLabel}); err != nil {
+			return fmt.Errorf("list children: %w", err)
+		}
+		kind := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", list), "*v1."), "List")
+		if err := meta.EachListItem(list, func(item runtime.Object) error {
+			child := item.(client.Object)
+			owner := metav1.GetControllerOf(child)
+			if owner == nil || !owners[string(owner.UID)] {
+				return fmt.Errorf("%s %s is left over", kind, child.GetName())
+			}
+			owners[string(child.GetUID())] = true
+			switch {
+			case string(owner.UID) != l.uid:
+			case kind == "ConfigMap":
+				configs = append(configs, child.GetName())
+			case kind == "Deployment" || kind == "CronJob" || kind == "Job":
+				workloads = append(workloads, kind)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	if len(configs) > 1 {
+		return fmt.Errorf("the ConfigMaps of earlier documents are left over: %s", strings.Join(configs, ", "))
+	}
+	if !slices.Equal(workloads, s.workloads) && !(l.isLost(s) && len(workloads) == 0) {
+		return fmt.Errorf("the workloads are %v, not %v", workloads, s.workloads)
+	}
+	return nil
+}
+
+// tick makes a Job of the schedule as soon as its CronJob is that of the
+// agent's generation.
+func (l *life) tick(ctx context.Context, generation int64, code int32) error {
+	var made *batchv1.Job
+	err := l.await(ctx, converges, func(ctx context.Context) error {
+		cronJobs := &batchv1.CronJobList{}
+		if err := l.cluster.Client.List(ctx, cronJobs, client.InNamespace(l.namespace)); err != nil {
+			return err
+		}
+		for _, cronJob := range cronJobs.Items {
+			template := cronJob.Spec.JobTemplate
+			if template.Annotations[v1alpha1.GenerationAnnotation] == fmt.Sprint(generation) {
+				made = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+					Namespace: l.namespace, Name: fmt.Sprintf("%s-%d", cronJob.Name, code), Labels: template.Labels, Annotations: template.Annotations,
+					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(&cronJob, batchv1.SchemeGroupVersion.WithKind("CronJob"))},
+				}, Spec: template.Spec}
+				return nil
+			}
+		}
+		return fmt.Errorf("there is no CronJob of generation %d", generation)
+	})
+	if err != nil {
+		l.failed(err)
+		return nil
+	}
+	return client.IgnoreAlreadyExists(l.cluster.Client.Create(ctx, made))
+}

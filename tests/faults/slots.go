@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/tests/harness"
+)
+
+// slots runs lives side by side, each in a namespace that it has for itself.
+type slots struct {
+	cluster  *harness.Cluster
+	parallel int
+	made     []string
+}
+
+// each calls work for every number below n, a few at a time. A namespace is
+// used again unless work says that something may be left in it.
+func (s *slots) each(ctx context.Context, n int, work func(ctx context.Context, i int, namespace string) (clean bool, err error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	numbers := make(chan int)
+	var failed []error
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range min(s.parallel, n) {
+		group.Go(func() {
+			namespace := ""
+			for i := range numbers {
+				err := func() (err error) {
+					if namespace == "" {
+						if namespace, err = s.namespace(ctx, &mu); err != nil {
+							return err
+						}
+					}
+					clean, err := work(ctx, i, namespace)
+					if !clean {
+						namespace = ""
+					}
+					return err
+				}()
+				if err != nil {
+					mu.Lock()
+					failed = append(failed, err)
+					mu.Unlock()
+					cancel()
+				}
+			}
+		})
+	}
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		numbers <- i
+	}
+	close(numbers)
+	group.Wait()
+	return errors.Join(failed...)
+}
+
+// namespace makes one in which the operator may also elect a leader.
+func (s *slots) namespace(ctx context.Context, mu *sync.Mutex) (string, error) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "faults-"}}
+	if err := s.cluster.Client.Create(ctx, namespace); err != nil {
+		return "", fmt.Errorf("make a namespace: %w", err)
+	}
+	mu.Lock()
+	s.made = append(s.made, namespace.Name)
+	mu.Unlock()
+	named := metav1.ObjectMeta{Namespace: namespace.Name, Name: "leader-election"}
+	for _, object := range []client.Object{
+		&rbacv1.Role{ObjectMeta: named, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "update"}}}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: named, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: named.Name},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: harness.OperatorNamespace, Name: harness.OperatorServiceAccount}},
+		},
+	} {
+		if err := s.cluster.Client.Create(ctx, object); err != nil {
+			return "", fmt.Errorf("let the operator elect a leader: %w", err)
+		}
+	}
+	return namespace.Name, nil
+}
+
+// close removes the namespaces.
+func (s *slots) close(ctx context.Context) error {
+	var failed []error
+	for _, name := range s.made {
+		err := s.cluster.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		failed = append(failed, client.IgnoreNotFound(err))
+	}
+	return errors.Join(failed...)
+}
