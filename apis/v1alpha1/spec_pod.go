@@ -6,7 +6,7 @@ import corev1 "k8s.io/api/core/v1"
 type PodSettings struct {
 	// Compute resources of the agent container.
 	// +optional
-	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+	Resources *Resources `json:"resources,omitempty"`
 	// Labels a node must carry.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`

@@ -30,8 +30,9 @@ func resources(in Input) []Finding {
 		return nil
 	}
 	const field = "spec.pod.resources"
-	requests, limits := in.Agent.Spec.Pod.Resources.Requests, in.Agent.Spec.Pod.Resources.Limits
-	found := append(quantities(field+".requests", requests), quantities(field+".limits", limits)...)
+	requests, found := quantities(field+".requests", in.Agent.Spec.Pod.Resources.Requests)
+	limits, more := quantities(field+".limits", in.Agent.Spec.Pod.Resources.Limits)
+	found = append(found, more...)
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		request := requests[name]
 		if limit, ok := limits[name]; ok && request.Cmp(limit) > 0 {
@@ -41,18 +42,22 @@ func resources(in Input) []Finding {
 	return found
 }
 
-func quantities(field string, list corev1.ResourceList) []Finding {
+// quantities reads amounts, and tells what is wrong with those that it leaves out.
+func quantities(field string, amounts map[corev1.ResourceName]v1alpha1.Amount) (corev1.ResourceList, []Finding) {
+	list := corev1.ResourceList{}
 	var found []Finding
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		quantity := list[name]
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
 		if len(validation.IsQualifiedName(string(name))) > 0 {
 			found = append(found, broken(field, "%s is not a valid name of a resource. Use one such as cpu, memory or example.com/gpu.", quote(string(name))))
 		}
-		if quantity.Sign() < 0 {
-			found = append(found, broken(field, "The amount of %s is negative. Use zero or more.", quote(string(name))))
+		quantity, err := amounts[name].Quantity()
+		if err != nil {
+			found = append(found, broken(field, "%s of %s is not an amount. Write one such as 500m, 2 or 1Gi.", quote(string(amounts[name])), quote(string(name))))
+			continue
 		}
+		list[name] = quantity
 	}
-	return found
+	return list, found
 }
 
 func nodeSelector(in Input) []Finding {

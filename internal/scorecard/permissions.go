@@ -1,7 +1,6 @@
 package scorecard
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -53,20 +52,25 @@ func permissionsExact(s subject) (found []finding) {
 func permit(into map[string]bool, rules []rbacv1.PolicyRule) {
 	for _, rule := range rules {
 		for _, verb := range rule.Verbs {
-			for _, url := range rule.NonResourceURLs {
-				into[verb+" "+url] = true
-			}
-			for _, group := range rule.APIGroups {
-				for _, resource := range rule.Resources {
-					object := fmt.Sprintf("%s %s", verb, strings.TrimPrefix(group+"/"+resource, "/"))
-					if len(rule.ResourceNames) == 0 {
-						into[object] = true
-					}
-					for _, name := range rule.ResourceNames {
-						into[object+" named "+name] = true
-					}
-				}
+			for _, object := range objectsOf(rule) {
+				into[verb+" "+object] = true
 			}
 		}
 	}
+}
+
+func objectsOf(rule rbacv1.PolicyRule) []string {
+	objects := slices.Clone(rule.NonResourceURLs)
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			object := strings.TrimPrefix(group+"/"+resource, "/")
+			if len(rule.ResourceNames) == 0 {
+				objects = append(objects, object)
+			}
+			for _, name := range rule.ResourceNames {
+				objects = append(objects, object+" named "+name)
+			}
+		}
+	}
+	return objects
 }

@@ -130,19 +130,30 @@ func environment(agent *v1alpha1.LoomAgent, component string) []corev1.EnvVar {
 	return all
 }
 
-// resources returns the container's resources, rounded up to a thousandth as
-// the API server stores them.
-func resources(given *corev1.ResourceRequirements) corev1.ResourceRequirements {
+// resources returns the container's resources.
+func resources(given *v1alpha1.Resources) corev1.ResourceRequirements {
 	if given == nil {
 		return corev1.ResourceRequirements{}
 	}
-	for _, list := range []corev1.ResourceList{given.Limits, given.Requests} {
-		for name, quantity := range list {
-			quantity.RoundUp(resource.Milli)
-			list[name] = quantity
+	return corev1.ResourceRequirements{Limits: quantities(given.Limits), Requests: quantities(given.Requests)}
+}
+
+// quantities rounds amounts up to a thousandth, as the API server stores them,
+// and leaves out those that the check refuses.
+func quantities(amounts map[corev1.ResourceName]v1alpha1.Amount) corev1.ResourceList {
+	var list corev1.ResourceList
+	for name, amount := range amounts {
+		quantity, err := amount.Quantity()
+		if err != nil {
+			continue
 		}
+		quantity.RoundUp(resource.Milli)
+		if list == nil {
+			list = corev1.ResourceList{}
+		}
+		list[name] = quantity
 	}
-	return *given
+	return list
 }
 
 // podSettings returns the settings of the pod, the zero value when there are none.

@@ -70,7 +70,7 @@ func live(ctx context.Context, p plan) (result, error) {
 	defer cancel()
 	l := &life{plan: p, ledger: newLedger(), witness: newWitness(p.cluster.Client, p.namespace, p.name), lost: map[string]bool{}}
 	var err error
-	l.proxy, err = newProxy(ctx, p.cluster.Config, func(x *exchange) bool { return p.disturb != nil && p.disturb(l, x) })
+	l.proxy, err = newProxy(ctx, p.cluster.OperatorConfig, func(x *exchange) bool { return p.disturb != nil && p.disturb(l, x) })
 	if err != nil {
 		return result{}, err
 	}

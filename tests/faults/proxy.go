@@ -39,15 +39,15 @@ type proxy struct {
 	until   time.Time // refused counts until then
 }
 
-// newProxy starts a proxy to an API server on a port of its own. Replica i
-// reaches it under the path /i.
-func newProxy(ctx context.Context, server *rest.Config, disturb func(*exchange) bool) (*proxy, error) {
-	anonymous := rest.AnonymousClientConfig(server)
-	through, err := rest.TransportFor(anonymous)
+// newProxy starts a proxy on a port of its own. Replica i reaches the API
+// server through it under the path /i, with the proxy's login: over plain HTTP
+// client-go sends none.
+func newProxy(ctx context.Context, login *rest.Config, disturb func(*exchange) bool) (*proxy, error) {
+	through, err := rest.TransportFor(login)
 	if err != nil {
 		return nil, fmt.Errorf("start the proxy: %w", err)
 	}
-	upstream, err := url.Parse(anonymous.Host)
+	upstream, err := url.Parse(login.Host)
 	if err != nil {
 		return nil, fmt.Errorf("start the proxy: %w", err)
 	}

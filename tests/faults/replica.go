@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/beyond10x/loom-operator/tests/harness"
 )
 
@@ -29,10 +31,7 @@ func startReplica(ctx context.Context, cluster *harness.Cluster, p *proxy, dir, 
 		return nil, fmt.Errorf("start a replica: %w", err)
 	}
 	disturbed := *cluster
-	login := *cluster.OperatorConfig
-	login.TLSClientConfig.CAData, login.TLSClientConfig.CAFile = nil, ""
-	login.Host = fmt.Sprintf("%s/%d", p.url, i)
-	disturbed.OperatorConfig = &login
+	disturbed.OperatorConfig = &rest.Config{Host: fmt.Sprintf("%s/%d", p.url, i)}
 	operator, err := harness.RunOperator(ctx, &disturbed, dir, namespace, append([]string{"--workers=2"}, args...)...)
 	if err != nil {
 		return nil, err
