@@ -9,6 +9,8 @@ CLUSTER ?= local
 IMAGE ?= ghcr.io/beyond10x/loom-operator:$(VERSION)
 AGENT_IMAGE ?= ghcr.io/beyond10x/loom-agent:$(VERSION)
 KUBECTL ?= kubectl
+BUNDLE_VERSION ?= 0.1.0
+PLATFORMS ?= linux/amd64,linux/arm64
 
 # Tools, pinned by version. Go builds them once and keeps them.
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
@@ -24,7 +26,7 @@ help: ## Show this help
 
 .PHONY: demo
 demo: ## Bring up a real cluster, run four agents and show their status (CLUSTER=existing uses KUBECONFIG)
-	cd tests && go run ./demo up --cluster $(CLUSTER)
+	cd tests && go run ./demo up --cluster $(CLUSTER) $(if $(filter existing,$(CLUSTER)),--image $(IMAGE) --agent-image $(AGENT_IMAGE))
 
 .PHONY: demo-down
 demo-down: ## Stop the demo and its cluster
@@ -40,6 +42,7 @@ generate: manifests ## Generate code, manifests and documents
 	$(CONTROLLER_GEN) object paths=./apis/...
 	go generate ./internal/lifecycle
 	go run ./docs/gen .
+	go run ./internal/bundle/gen .
 
 .PHONY: manifests
 manifests: ## Generate the CRD and the operator's role
@@ -61,7 +64,7 @@ test: ## Run every test: units, the real API server and the real node
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
 	go test ./...
-	cd tests && go test ./agent ./images/... ./mutation/...
+	cd tests && go test ./agent ./demo ./deploy ./images/... ./mutation/...
 	cd tests/cluster && go test $$(go list ./... | grep -v /e2e)
 
 .PHONY: fuzz
@@ -82,6 +85,14 @@ verify: ## Fail when something generated, formatted or linted is not as committe
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'verify: not formatted; run make fmt'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@git diff --exit-code || { echo 'verify: generated files differ; run make generate and commit'; exit 1; }
 	$(MAKE) lint
+
+##@ Releasing
+.PHONY: bundle
+bundle: ## Build the images of BUNDLE_VERSION, and the bundle that names them by digest
+	@test -z "$$(git status --porcelain)" || { echo 'bundle: commit first, so that the images can be built again from the commit'; exit 1; }
+	@mkdir -p .cache
+	cd tests && go run ./images --platform $(PLATFORMS) --version $(BUNDLE_VERSION) operator agent > ../.cache/images.tsv
+	go run ./internal/bundle/gen -version $(BUNDLE_VERSION) -platforms $(PLATFORMS) -revision $$(git rev-parse HEAD) -created $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd) . < .cache/images.tsv
 
 ##@ Installing
 .PHONY: image

@@ -47,13 +47,21 @@ var law = map[string]rule{
 	"controllers": {inside: []string{"apis/v1alpha1", "controllers/agentserve", "controllers/command", "controllers/scheduled",
 		"internal/children", "internal/gather", "internal/intake", "internal/workload", "pkg/stages"}},
 
-	"internal/upgradeable": {inside: []string{"apis/v1alpha1"}},
+	"internal/upgradeable": {inside: []string{"apis/v1alpha1", "internal/guard"}},
+
+	"internal/bundle":     {},
+	"internal/bundle/gen": {inside: []string{"internal/bundle"}, outside: []string{}},
+	"internal/scorecard":  {inside: []string{"apis/v1alpha1", "config", "internal/check"}},
+	"scorecard":           {inside: []string{"internal/scorecard"}, outside: []string{"github.com/operator-framework/api"}},
 
 	"internal/cli": {inside: []string{"apis/v1alpha1", "config", "controllers", "internal/check", "internal/upgradeable", "internal/workload"}},
 	"":             {inside: []string{"internal/cli"}, outside: []string{}},
 
-	"docs/gen":          {outside: []string{}},
-	"examples/settings": {inside: []string{"pkg/stages"}},
+	"docs/gen": {outside: []string{}},
+
+	"examples/settings":            {inside: []string{"examples/settings/controller", "examples/settings/v1", "pkg/stages"}},
+	"examples/settings/controller": {inside: []string{"examples/settings/v1", "pkg/stages"}},
+	"examples/settings/v1":         {outside: []string{"k8s.io/api", "k8s.io/apimachinery"}},
 }
 
 var pure = []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml"}

@@ -28,6 +28,7 @@ func CacheOptions(namespaces []string) cache.Options {
 		options.ByObject[child] = ours
 	}
 	options.ByObject[&corev1.Pod{}] = ours
+	options.ByObject[&v1alpha1.LoomAgent{}] = cache.ByObject{Transform: named}
 	for _, namespace := range namespaces {
 		if options.DefaultNamespaces == nil {
 			options.DefaultNamespaces = map[string]cache.Config{}
@@ -35,6 +36,15 @@ func CacheOptions(namespaces []string) cache.Options {
 		options.DefaultNamespaces[namespace] = cache.Config{}
 	}
 	return options
+}
+
+// named drops what nobody reads and names the kind, which objects from a watch
+// do not carry and the metric resource_created_at_seconds has as labels.
+func named(in any) (any, error) {
+	if agent, ok := in.(*v1alpha1.LoomAgent); ok {
+		agent.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.Kind))
+	}
+	return cache.TransformStripManagedFields()(in)
 }
 
 // index makes the look-ups of a pass independent of how many agents there are.

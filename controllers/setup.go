@@ -8,6 +8,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	operatorhandler "github.com/operator-framework/operator-lib/handler"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -55,12 +57,32 @@ func Setup(ctx context.Context, mgr manager.Manager, options Options) error {
 	primary := &operatorhandler.InstrumentedEnqueueRequestForObject[client.Object]{}
 	b := builder.ControllerManagedBy(mgr).Named("loomagent").
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers, RateLimiter: stages.RateLimiter()}).
-		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(router.serve.Predicate()))
+		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(router.serve.Predicate(), moreThanMarks()))
 	own(b, mgr)
 	if err := watchReferences(b, mgr, options.Namespaces); err != nil {
 		return err
 	}
 	return b.Complete(reconcile.AsReconciler(mgr.GetClient(), router))
+}
+
+// moreThanMarks drops updates that change nothing but the marks of the create
+// guard, which the operator writes itself: they must not cut the back-off short
+// of a Job that the API server refuses again and again. Where a person removes
+// a mark, the next try sees it.
+func moreThanMarks() predicate.Predicate {
+	unmarked := func(obj client.Object) map[string]string {
+		annotations := maps.Clone(obj.GetAnnotations())
+		delete(annotations, v1alpha1.CreatePendingAnnotation)
+		delete(annotations, v1alpha1.RunAnnotation)
+		return annotations
+	}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		same := e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() &&
+			e.ObjectOld.GetDeletionTimestamp().Equal(e.ObjectNew.GetDeletionTimestamp()) &&
+			maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) &&
+			maps.Equal(unmarked(e.ObjectOld), unmarked(e.ObjectNew))
+		return !same || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion()
+	}}
 }
 
 // router hands an agent to the controller of its kind.
@@ -90,7 +112,7 @@ func newRouter(mgr manager.Manager, options Options) (router, error) {
 
 // drain is how long a pass that has begun may go on after the process was told
 // to stop: a pass cut in half leaves more to find out for the next one.
-const drain = 20 * time.Second
+const drain = 12 * time.Second
 
 // Reconcile runs one pass over the agent.
 func (r router) Reconcile(ctx context.Context, agent *v1alpha1.LoomAgent) (reconcile.Result, error) {

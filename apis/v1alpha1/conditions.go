@@ -13,6 +13,10 @@ const (
 	// ConditionSynced is True when the last pass reached its end without an
 	// error, also when it ended in waiting.
 	ConditionSynced = "Synced"
+	// ConditionStalled is True when the agent will not become ready before its
+	// document changes: it was refused, or its run failed. Otherwise it is
+	// absent. Tools that follow kstatus read a failure from it.
+	ConditionStalled = "Stalled"
 	// ConditionChecked is True when the check accepted the document.
 	ConditionChecked = "Checked"
 	// ConditionReferencesResolved is True when every Secret, ConfigMap key and

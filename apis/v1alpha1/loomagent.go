@@ -32,7 +32,7 @@ type LoomAgent struct {
 
 	// What was decided, what runs and how it ended. Written by the operator.
 	// +optional
-	// +kubebuilder:default={state: Pending}
+	// +kubebuilder:default={state: Pending, observedGeneration: 0}
 	Status LoomAgentStatus `json:"status,omitempty"`
 }
 

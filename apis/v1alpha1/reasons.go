@@ -10,7 +10,7 @@ const (
 	ReasonRefused = "Refused"
 	// ReasonReconcileSuccess: the last pass reached its end.
 	ReasonReconcileSuccess = "ReconcileSuccess"
-	// ReasonReconcileError: the last pass failed and is tried again. The message names what failed.
+	// ReasonReconcileError: the last pass failed. The message names what failed, and whether it is tried again by itself.
 	ReasonReconcileError = "ReconcileError"
 	// ReasonPaused: the paused annotation is set and the children stay as they are. Remove the annotation to go on.
 	ReasonPaused = "Paused"
@@ -30,6 +30,10 @@ const (
 	ReasonChildInvalid = "ChildInvalid"
 	// ReasonReplacingVariant: the child of the former variant is being removed first.
 	ReasonReplacingVariant = "ReplacingVariant"
+	// ReasonDependencyNotReady: not examined, because an earlier condition is not True. Look at that one.
+	ReasonDependencyNotReady = "DependencyNotReady"
+	// ReasonMisuse: a mistake in the operator itself. Its log has the details; please report it.
+	ReasonMisuse = "Misuse"
 	// ReasonChildTerminating: a child is being deleted and is made again once it is gone.
 	ReasonChildTerminating = "ChildTerminating"
 
@@ -75,7 +79,7 @@ const (
 	ReasonLastRunSucceeded = "LastRunSucceeded"
 	// ReasonLastRunFailed: the last run ended otherwise. Read the log of its pod.
 	ReasonLastRunFailed = "LastRunFailed"
-	// ReasonRunBlocked: an active run cannot start, and runs that are due are skipped meanwhile.
+	// ReasonRunBlocked: an active run cannot start or go on, and runs that are due are skipped meanwhile.
 	ReasonRunBlocked = "RunBlocked"
 
 	// ReasonImagePullFailed: the image cannot be pulled. Check its name, its tag and the pull Secrets.

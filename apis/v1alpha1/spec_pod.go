@@ -69,15 +69,24 @@ type ServeSettings struct {
 }
 
 // Probes replace the operator's default HTTP probes one by one.
+//
+// The rules keep out ports that an int32 cannot hold: the API server would
+// store them, and no client could list the agents any more (case A05).
 type Probes struct {
 	// Startup probe.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (int(self.httpGet.port) >= 1 && int(self.httpGet.port) <= 65535)",message="httpGet.port must be a name or 1 to 65535"
+	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (int(self.tcpSocket.port) >= 1 && int(self.tcpSocket.port) <= 65535)",message="tcpSocket.port must be a name or 1 to 65535"
 	Startup *corev1.Probe `json:"startup,omitempty"`
 	// Readiness probe.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (int(self.httpGet.port) >= 1 && int(self.httpGet.port) <= 65535)",message="httpGet.port must be a name or 1 to 65535"
+	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (int(self.tcpSocket.port) >= 1 && int(self.tcpSocket.port) <= 65535)",message="tcpSocket.port must be a name or 1 to 65535"
 	Readiness *corev1.Probe `json:"readiness,omitempty"`
 	// Liveness probe.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (int(self.httpGet.port) >= 1 && int(self.httpGet.port) <= 65535)",message="httpGet.port must be a name or 1 to 65535"
+	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (int(self.tcpSocket.port) >= 1 && int(self.tcpSocket.port) <= 65535)",message="tcpSocket.port must be a name or 1 to 65535"
 	Liveness *corev1.Probe `json:"liveness,omitempty"`
 }
 

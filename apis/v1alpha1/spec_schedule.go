@@ -26,13 +26,13 @@ type ScheduleSpec struct {
 	// +kubebuilder:validation:Enum=Allow;Forbid;Replace
 	// +kubebuilder:default=Forbid
 	ConcurrencyPolicy batchv1.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// Number of successful runs kept.
+	// Number of successful runs kept. At least the last one is, to be recorded.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Maximum=2147483647
 	SuccessfulJobsHistoryLimit *int32 `json:"successfulJobsHistoryLimit,omitempty"`
-	// Number of failed runs kept.
+	// Number of failed runs kept. At least the last one is, to be recorded.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:default=1

@@ -57,7 +57,7 @@ const (
 // LoomAgentStatus holds the fields of the entity of seed loom-resource. The
 // fields workload and nextRun are additions of this operator.
 type LoomAgentStatus struct {
-	// Generation that the rest of the status is about. Absent: not examined yet.
+	// Generation that the rest of the status is about. 0: not examined yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// State of the lifecycle.

@@ -3,14 +3,15 @@ package agentserve
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/gather"
+	"github.com/beyond10x/loom-operator/internal/intake"
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
 	"github.com/beyond10x/loom-operator/internal/observe"
@@ -23,17 +24,18 @@ func (s serve) watch(ctx context.Context, pass *journal.Pass) error {
 	agent, deployment := pass.Object(), &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: agent.Namespace, Name: workload.DeploymentName(agent)}
 	err := s.Client.Get(ctx, key, deployment)
-	if apierrors.IsNotFound(err) || agent.Status.Workload == nil {
-		return nil
-	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read Deployment %q: %w", key.Name, err)
+	}
+	if recorded := agent.Status.Workload; recorded == nil || recorded.UID != deployment.UID {
+		return nil
 	}
 	return s.observe(ctx, pass, deployment)
 }
 
 // observe turns the Deployment and its pods into the agent's state, and ends
-// the pass with the reason why the agent is not available, if it is not.
+// the pass with the reason why the agent is not available, if it is not. An
+// observation that repeats what is recorded is not made: it changes nothing.
 func (s serve) observe(ctx context.Context, pass *journal.Pass, deployment *appsv1.Deployment) error {
 	agent := pass.Object()
 	pods, err := gather.Pods(ctx, s.Client, agent)
@@ -41,26 +43,28 @@ func (s serve) observe(ctx context.Context, pass *journal.Pass, deployment *apps
 		return err
 	}
 	view := observe.Deployment(facts(pass, deployment, pods))
-	if observation := view.Observation; observation != nil {
-		if err := record(pass, *observation, view.Replicas); err != nil {
+	if view.Cause.Reason != v1alpha1.ReasonRolloutInProgress {
+		pass.SetStatus(func(agent *v1alpha1.LoomAgent) { agent.Status.Workload.Replicas = view.Replicas })
+	}
+	if observation := view.Observation; observation != nil && observation.Availability != recorded(pass) {
+		if err := journal.Observe(pass, *observation); err != nil {
 			return err
 		}
 	}
 	if !view.Available {
-		return stages.Wait(view.Cause.Reason, view.Cause.Message, 0)
+		return stages.Wait(view.Cause.Reason, view.Cause.Message, patience(view.Cause))
 	}
 	pass.Reached(view.Cause.Reason, view.Cause.Message)
 	return nil
 }
 
-// record stages what was observed. An observation that repeats what is recorded
-// is not made: it would change nothing.
-func record(pass *journal.Pass, observation lifecycle.ObserveDeployment, replicas int32) error {
-	pass.SetStatus(func(agent *v1alpha1.LoomAgent) { agent.Status.Workload.Replicas = replicas })
-	if observation.Availability == recorded(pass) {
-		return nil
+// patience is how long the Deployment is left alone when no watch reports a
+// change. One that has no pods on purpose is left alone for long.
+func patience(cause observe.Cause) time.Duration {
+	if cause.Reason == v1alpha1.ReasonSuspended || cause.Reason == v1alpha1.ReasonScaledToZero {
+		return intake.RestFor
 	}
-	return journal.Observe(pass, observation)
+	return stages.DefaultWait
 }
 
 func facts(pass *journal.Pass, deployment *appsv1.Deployment, pods []corev1.Pod) observe.DeploymentFacts {

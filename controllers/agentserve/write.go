@@ -3,6 +3,8 @@ package agentserve
 import (
 	"context"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/children"
 	"github.com/beyond10x/loom-operator/internal/intake"
@@ -10,16 +12,12 @@ import (
 	"github.com/beyond10x/loom-operator/internal/workload"
 )
 
-// write brings the children in line with the document, then observes them. The
-// network policy comes before anything can run, and the configuration before
-// the template that mounts it.
+// write brings the children in line with the document, the configuration before
+// the template that mounts it, and then observes them.
 func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 	in := s.Input(pass)
 	policy, config, service, deployment := workload.NetworkPolicy(in), workload.Config(in), workload.Service(in), workload.Deployment(in)
 	if err := s.Children.Workloads(ctx, pass, children.Named(deployment)); err != nil {
-		return err
-	}
-	if err := children.Ensure(ctx, pass, policy); err != nil {
 		return err
 	}
 	if err := children.Ensure(ctx, pass, config); err != nil {
@@ -47,5 +45,14 @@ func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 	if err := s.observe(ctx, pass, deployment); err != nil {
 		return err
 	}
+	if replacing(deployment) {
+		return nil
+	}
 	return s.Children.Attachments(ctx, pass, children.Named(children.Present(policy, config, service)...))
+}
+
+// replacing tells that pods of a former template may still need what they mount.
+func replacing(deployment *appsv1.Deployment) bool {
+	status := deployment.Status
+	return status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < status.Replicas
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/children"
 	"github.com/beyond10x/loom-operator/internal/guard"
+	"github.com/beyond10x/loom-operator/internal/intake"
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
 	"github.com/beyond10x/loom-operator/internal/observe"
@@ -70,12 +71,13 @@ func (c command) look(ctx context.Context, pass *journal.Pass, name string) (*ba
 	if err == nil {
 		return job, nil
 	}
-	mark, marked := guard.MarkOf(pass.Object())
+	agent := pass.Object()
+	mark, marked := guard.MarkOf(agent)
 	if !marked {
 		return nil, fmt.Errorf("read Job %q: %w", name, err)
 	}
-	message := fmt.Sprintf("A create of Job %q was started at %s, and the read that would tell whether it took effect fails: %s. Nothing is created meanwhile. It is read again by itself; check that the operator may get Jobs. To clear it by hand, make sure that no such Job exists in namespace %q, then remove the annotation %s from the LoomAgent.",
-		name, mark.Attempt.UTC().Format(time.RFC3339), children.ServerText(err), pass.Object().Namespace, v1alpha1.CreatePendingAnnotation)
+	message := fmt.Sprintf("A create of Job %[1]q was started at %[2]s, and the read that would tell whether it took effect fails: %[3]s. Nothing is created meanwhile. It is read again by itself; check that the operator may get Jobs. To clear it by hand, look with \"kubectl -n %[4]s get job %[1]s\" and, when there is no such Job, run \"kubectl -n %[4]s annotate loomagent %[5]s %[6]s-\".",
+		name, mark.Attempt.UTC().Format(time.RFC3339), children.ServerText(err), agent.Namespace, agent.Name, v1alpha1.CreatePendingAnnotation)
 	return nil, stages.Fail(v1alpha1.ReasonCreateOutcomeUnknown, message, err)
 }
 
@@ -121,6 +123,9 @@ func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 // record puts the Job's UID in the status. Only then may it be resumed, which
 // the next pass does.
 func (c command) record(pass *journal.Pass, job *batchv1.Job) error {
+	if err := intake.Admit(pass); err != nil {
+		return err
+	}
 	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
 		agent.Status.Workload = &v1alpha1.Workload{Kind: "Job", Name: job.Name, UID: job.UID, Image: image(job)}
 	})

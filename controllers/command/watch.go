@@ -2,16 +2,19 @@ package command
 
 import (
 	"context"
-	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/children"
 	"github.com/beyond10x/loom-operator/internal/gather"
 	"github.com/beyond10x/loom-operator/internal/guard"
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
 	"github.com/beyond10x/loom-operator/internal/observe"
+	"github.com/beyond10x/loom-operator/internal/workload"
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
@@ -33,10 +36,15 @@ func (c command) watch(ctx context.Context, pass *journal.Pass) error {
 // The start is written before the Job is resumed and takes the place of the
 // mark: from here on the generation counts as started, also for a later pass
 // that finds the status wiped.
-func (c command) follow(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
+func (c command) follow(ctx context.Context, pass *journal.Pass, job *batchv1.Job, config *corev1.ConfigMap) error {
 	agent := pass.Object()
 	if agent.Status.Workload == nil {
 		return c.record(pass, job)
+	}
+	if config != nil && workload.Mounts(job.Spec.Template.Spec, config.Name) {
+		if err := children.Ensure(ctx, pass, config); err != nil {
+			return err
+		}
 	}
 	if _, started := guard.StartOf(agent); !started {
 		start := guard.Start{UID: agent.UID, Generation: agent.Generation, Job: job.UID}.String()
@@ -78,6 +86,9 @@ func (c command) observe(ctx context.Context, pass *journal.Pass, job *batchv1.J
 		return err
 	}
 	stages.Put(pass, view.Cause)
+	if workload.TTL(pass.Object()) != nil {
+		pass.RequeueAfter(expireAfter)
+	}
 	return verdict(pass)
 }
 
@@ -107,20 +118,29 @@ func ended(agent *v1alpha1.LoomAgent, _ *journal.Pass) bool {
 }
 
 // verdict reports the recorded end. The reason and message of the pass that
-// recorded it stay as long as the record does.
+// recorded it stay; where a failed pass has written over them, the record
+// itself still tells how the run ended.
 func verdict(pass *journal.Pass) error {
 	agent := pass.Object()
+	completed := agent.Status.State == v1alpha1.StateCompleted
 	cause, fresh := stages.Value[observe.Cause](pass)
 	if !fresh {
 		kept, _ := stages.GetCondition(agent, v1alpha1.ConditionCompleted)
 		cause = observe.Cause{Reason: kept.Reason, Message: kept.Message}
+		if kept.Status != statusOf(completed) || kept.Reason == v1alpha1.ReasonReconcileError {
+			cause = observe.Recorded(agent.Status.Run, completed)
+		}
 	}
-	if cause.Reason == "" || cause.Message == "" {
-		cause = observe.Cause{Reason: string(agent.Status.State), Message: fmt.Sprintf("The run of generation %d has ended; status.run tells how.", agent.Generation)}
-	}
-	if agent.Status.State == v1alpha1.StateCompleted {
+	if completed {
 		pass.Reached(cause.Reason, cause.Message)
 		return nil
 	}
 	return stages.Stop(cause.Reason, cause.Message)
+}
+
+func statusOf(completed bool) metav1.ConditionStatus {
+	if completed {
+		return metav1.ConditionTrue
+	}
+	return metav1.ConditionFalse
 }

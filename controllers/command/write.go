@@ -3,8 +3,12 @@ package command
 import (
 	"context"
 	"fmt"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
@@ -20,48 +24,46 @@ import (
 // guard as can be taken now.
 func (c command) write(ctx context.Context, pass *journal.Pass) error {
 	in := c.Input(pass)
-	policy, config, job := workload.NetworkPolicy(in), workload.Config(in), workload.Job(in)
+	config, job := workload.Config(in), workload.Job(in)
 	if err := c.Children.Workloads(ctx, pass, children.Named(job)); err != nil {
-		return err
-	}
-	if err := c.Children.Attachments(ctx, pass, children.Named(children.Present(policy, config)...)); err != nil {
-		return err
-	}
-	if err := children.Ensure(ctx, pass, policy); err != nil {
 		return err
 	}
 	step, found, err := c.next(ctx, pass, job.Name)
 	if err != nil {
 		return err
 	}
-	if step == guard.Yield {
-		return children.Taken("Job", job.Name, children.Controller(found))
-	}
-	if step == guard.Create {
-		if err := children.Ensure(ctx, pass, config); err != nil {
+	switch step {
+	case guard.Yield:
+		return c.yield(ctx, pass, found)
+	case guard.Create:
+		if err := c.prepare(ctx, pass, in, config); err != nil {
 			return err
 		}
+		return c.create(ctx, pass, job)
+	case guard.Adopt:
+		return c.record(pass, found)
 	}
 	if err := intake.Admit(pass); err != nil {
 		return err
 	}
-	return c.take(ctx, pass, step, job, found)
-}
-
-// take takes one step with the Job as it should be and as it was found.
-func (c command) take(ctx context.Context, pass *journal.Pass, step guard.Step, job, found *batchv1.Job) error {
 	switch step {
-	case guard.Create:
-		return c.create(ctx, pass, job)
-	case guard.Adopt:
-		return c.record(pass, found)
 	case guard.Follow:
-		return c.follow(ctx, pass, found)
+		return c.follow(ctx, pass, found, config)
 	case guard.Discard:
 		return c.discard(ctx, pass, found)
 	default:
 		return c.lose(pass, job.Name)
 	}
+}
+
+// prepare writes what the Job will mount, and removes what only an earlier Job
+// mounted.
+func (c command) prepare(ctx context.Context, pass *journal.Pass, in workload.Input, config *corev1.ConfigMap) error {
+	keep := children.Present(workload.NetworkPolicy(in), config)
+	if err := c.Children.Attachments(ctx, pass, children.Named(keep...)); err != nil {
+		return err
+	}
+	return children.Ensure(ctx, pass, config)
 }
 
 // suspended keeps a run from being started. Suspending is a new generation, so
@@ -74,16 +76,23 @@ func (c command) suspended(ctx context.Context, pass *journal.Pass) error {
 }
 
 // ended keeps what the end of the run leaves behind as the document wants it.
-// A Job that is missing by now is not missed (case A01).
+// A Job that is missing by now is not missed (case A01), and trouble with what
+// is left of it does not change how the run ended.
 func (c command) ended(ctx context.Context, pass *journal.Pass) error {
-	agent := pass.Object()
-	if !agent.Paused() {
-		if err := c.expire(ctx, pass); err != nil {
+	if !pass.Object().Paused() {
+		err := c.expire(ctx, pass)
+		if apierrors.IsConflict(err) {
 			return err
+		}
+		if err != nil {
+			pass.Event("TTLNotApplied", fmt.Sprintf("The Job of the ended run stays: run.ttlSecondsAfterFinished could not be set on it: %s.", children.ServerText(err)), stages.Warning(), stages.Action("Expire"))
 		}
 	}
 	return verdict(pass)
 }
+
+// expireAfter is how soon after the end was recorded the TTL is applied.
+const expireAfter = time.Second
 
 // expire hands the Job to Kubernetes' TTL controller, now that its end is
 // recorded.
@@ -112,12 +121,30 @@ func (c command) patch(ctx context.Context, job *batchv1.Job, change func(*batch
 	return children.Explain(client.IgnoreNotFound(err), "change", "Job", job.Name)
 }
 
-// discard removes a suspended Job that a pass made over an outdated view.
+// discard removes a suspended Job that a pass made over an outdated view. One
+// that somebody has let run since is left for a person to look at.
 func (c command) discard(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
-	err := c.Client.Delete(ctx, job, client.PropagationPolicy("Foreground"), client.Preconditions{UID: &job.UID})
+	if job.Spec.Suspend == nil || !*job.Spec.Suspend || job.Status.StartTime != nil {
+		return c.lose(pass, job.Name)
+	}
+	err := c.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion})
 	if err := children.Explain(client.IgnoreNotFound(err), "delete", "Job", job.Name); err != nil {
 		return err
 	}
 	pass.Event("DuplicateDiscarded", fmt.Sprintf("Removed Job %q (UID %s): it was made over an outdated view, was suspended and has not run.", job.Name, job.UID), stages.Action("Discard"), stages.Warning())
 	return c.lose(pass, job.Name)
+}
+
+// yield leaves somebody else's Job alone. The create that was marked, if any,
+// did not make it.
+func (c command) yield(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
+	if _, marked := guard.MarkOf(pass.Object()); marked {
+		if err := pass.Annotate(ctx, map[string]*string{v1alpha1.CreatePendingAnnotation: nil}); err != nil {
+			return err
+		}
+	}
+	if metav1.IsControlledBy(job, pass.Object()) {
+		return stages.Wait(v1alpha1.ReasonNameTaken, fmt.Sprintf("Job %q of this agent does not carry its generation in the annotation %s any more, so it cannot be told which document it runs. Put the annotation back, or delete the Job; the agent goes on without an edit.", job.Name, v1alpha1.GenerationAnnotation), 0)
+	}
+	return children.Taken("Job", job.Name, children.Controller(job))
 }

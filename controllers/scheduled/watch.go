@@ -3,10 +3,10 @@ package scheduled
 import (
 	"context"
 	"fmt"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,16 +22,19 @@ import (
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
+// afterTick is how long after a run was due the agent is looked at again.
+const afterTick = 10 * time.Second
+
 // watch observes the CronJob, if there is one, and writes no child.
 func (s schedule) watch(ctx context.Context, pass *journal.Pass) error {
 	agent, cronJob := pass.Object(), &batchv1.CronJob{}
 	key := client.ObjectKey{Namespace: agent.Namespace, Name: workload.CronJobName(agent)}
 	err := s.Client.Get(ctx, key, cronJob)
-	if apierrors.IsNotFound(err) || agent.Status.Workload == nil {
-		return nil
-	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read CronJob %q: %w", key.Name, err)
+	}
+	if recorded := agent.Status.Workload; recorded == nil || recorded.UID != cronJob.UID {
+		return nil
 	}
 	return s.observe(ctx, pass, cronJob)
 }
@@ -65,6 +68,10 @@ func (s schedule) observe(ctx context.Context, pass *journal.Pass, cronJob *batc
 		return intake.RestingFor("spec.schedule.suspend")
 	case view.Blocked.Reason != "":
 		return stages.Wait(view.Blocked.Reason, view.Blocked.Message, 0)
+	}
+	if next != nil {
+		// A run that is skipped changes nothing that a watch could report.
+		pass.RequeueAfter(next.Sub(pass.Now()) + afterTick)
 	}
 	pass.Reached(v1alpha1.ReasonScheduled, inForce(cronJob))
 	return nil

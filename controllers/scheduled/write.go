@@ -2,21 +2,26 @@ package scheduled
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/children"
+	"github.com/beyond10x/loom-operator/internal/gather"
 	"github.com/beyond10x/loom-operator/internal/intake"
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/observe"
 	"github.com/beyond10x/loom-operator/internal/workload"
+	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
 // write brings the CronJob in line with the document, then observes its runs.
@@ -26,9 +31,6 @@ func (s schedule) write(ctx context.Context, pass *journal.Pass) error {
 	in := s.Input(pass)
 	policy, config, cronJob := workload.NetworkPolicy(in), workload.Config(in), workload.CronJob(in)
 	if err := s.Children.Workloads(ctx, pass, children.Named(cronJob)); err != nil {
-		return err
-	}
-	if err := children.Ensure(ctx, pass, policy); err != nil {
 		return err
 	}
 	if err := children.Ensure(ctx, pass, config); err != nil {
@@ -47,10 +49,45 @@ func (s schedule) write(ctx context.Context, pass *journal.Pass) error {
 			agent.Status.Workload.Recorded = former.Recorded
 		}
 	})
+	if err := s.release(ctx, pass, cronJob); err != nil {
+		return err
+	}
 	if err := s.tidy(ctx, pass, cronJob, policy, config); err != nil {
 		return err
 	}
 	return s.observe(ctx, pass, cronJob)
+}
+
+// release removes runs of a former document that could not start: under Forbid
+// they would keep the corrected document from ever running (case A29).
+func (s schedule) release(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob) error {
+	jobs, err := s.jobs(ctx, pass, cronJob)
+	if err != nil || !slices.ContainsFunc(jobs, func(job batchv1.Job) bool { return former(pass, &job) }) {
+		return err
+	}
+	pods, err := gather.Pods(ctx, s.Client, pass.Object())
+	if err != nil {
+		return err
+	}
+	for i := range jobs {
+		job := &jobs[i]
+		if !former(pass, job) || !observe.Unstarted(job, pods) {
+			continue
+		}
+		unchanged := client.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}
+		err := s.Client.Delete(ctx, job, unchanged, client.PropagationPolicy(metav1.DeletePropagationForeground))
+		if err := children.Explain(client.IgnoreNotFound(err), "delete", "Job", job.Name); err != nil {
+			return err
+		}
+		pass.Event("RunReleased", fmt.Sprintf("Removed Job %q: it belongs to a former document, and its program could not start.", job.Name), stages.Action("Release/"+job.Name))
+	}
+	return nil
+}
+
+// former tells a run of a former document that has not ended.
+func former(pass *journal.Pass, job *batchv1.Job) bool {
+	return job.DeletionTimestamp.IsZero() && !observe.Ended(job) &&
+		job.Annotations[v1alpha1.GenerationAnnotation] != strconv.FormatInt(pass.Object().Generation, 10)
 }
 
 // settled is how long the configuration of a former document stays after that

@@ -40,17 +40,23 @@ func Ensure[C interface {
 func Explain(err error, verb, kind, name string) error {
 	var taken *stages.NotOwnedError
 	switch {
-	case err == nil, apierrors.IsConflict(err):
+	case err == nil, apierrors.IsConflict(err), stages.IsVerdict(err):
 		return err
 	case errors.As(err, &taken):
 		return Taken(taken.Kind, taken.Name, taken.Owner)
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err), deniedByPolicy(err):
 		return stages.Fail(v1alpha1.ReasonChildForbidden, fmt.Sprintf("The API server does not let the operator %s %s %q: %s. It is tried again; change the role, quota or policy that the text names.", verb, kind, name, ServerText(err)), err)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return stages.Fail(v1alpha1.ReasonChildInvalid, fmt.Sprintf("The API server refuses %s %q as invalid: %s. Correct the field of the document that it comes from.", kind, name, ServerText(err)), stages.Terminal(err))
 	default:
-		return fmt.Errorf("%s %s %q: %w", verb, kind, name, err)
+		return stages.Fail(v1alpha1.ReasonReconcileError, fmt.Sprintf("The operator could not %s %s %q: %s. It is tried again with growing delays.", verb, kind, name, ServerText(err)), err)
 	}
+}
+
+// deniedByPolicy tells a ValidatingAdmissionPolicy, which answers as if the
+// object were invalid, from an object that is.
+func deniedByPolicy(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 }
 
 // Taken is the outcome of finding somebody else's object under a child's name.

@@ -59,6 +59,8 @@ func TestEnsureExplainsErrors(t *testing.T) {
 	forbidden := apierrors.NewForbidden(configMaps, "config", errors.New("exceeded quota: small"))
 	denied := apierrors.NewForbidden(configMaps, "config", nil)
 	denied.ErrStatus.Message = "admission webhook \"w\" denied the request: Not here.\n"
+	policy := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "config", nil)
+	policy.ErrStatus.Message = "ValidatingAdmissionPolicy 'p' denied request: no"
 	for name, c := range map[string]struct {
 		err      error
 		ready    string
@@ -81,9 +83,13 @@ func TestEnsureExplainsErrors(t *testing.T) {
 			apierrors.NewBadRequest("unknown field"), "False/ChildInvalid",
 			`The API server refuses ConfigMap "config" as invalid: unknown field. Correct the field of the document that it comes from.`, true,
 		},
+		"a policy, which answers as if the object were invalid": {
+			policy, "False/ChildForbidden",
+			`The API server does not let the operator write ConfigMap "config": ValidatingAdmissionPolicy 'p' denied request: no. It is tried again; change the role, quota or policy that the text names.`, false,
+		},
 		"any other": {
-			apierrors.NewInternalError(errors.New("etcd")), "False/InternalError",
-			"The controller's handler failed (InternalError). The controller's log has the details. It is tried again with growing delays.", false,
+			apierrors.NewInternalError(errors.New("etcd")), "False/ReconcileError",
+			`The operator could not write ConfigMap "config": Internal error occurred: etcd. It is tried again with growing delays.`, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

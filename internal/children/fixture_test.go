@@ -54,11 +54,11 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 				}
 				return c.Delete(ctx, obj, opts...)
 			},
-			Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-				if w.fail != nil {
+			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if w.fail != nil && patch.Type() == types.ApplyPatchType {
 					return w.fail
 				}
-				return c.Apply(ctx, obj, opts...)
+				return c.Patch(ctx, obj, patch, opts...)
 			},
 		})
 	for _, kind := range append(children.Workloads(), children.Attachments()...) {

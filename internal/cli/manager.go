@@ -22,6 +22,7 @@ import (
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/controllers"
+	"github.com/beyond10x/loom-operator/internal/upgradeable"
 )
 
 const (
@@ -82,6 +83,9 @@ func (f *managerFlags) run(cmd *cobra.Command) error {
 	}
 	ctx := ctrl.SetupSignalHandler()
 	if err := controllers.Setup(ctx, mgr, controllers.Options{AgentImage: f.agentImage, Namespaces: f.namespaces(), Workers: f.workers}); err != nil {
+		return err
+	}
+	if err := upgradeable.Setup(mgr); err != nil {
 		return err
 	}
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {

@@ -19,7 +19,9 @@ func newRender(version string) *cobra.Command {
 		Long: `Print the objects that the operator would create, without a cluster.
 
 A document that the check refuses is not rendered: its findings are printed and
-the exit code is 1. The name of a command's Job depends on the UID and the
+the exit code is 1. What only a cluster gives is left out: owner references, the
+annotation with the digest of what was applied, and the digest of referenced
+Secrets and ConfigMaps. The name of a command's Job depends on the UID and the
 generation that the API server gives; a file without them renders as one that
 has neither.`,
 		Example: "  loom-operator render -f agent.yaml",

@@ -62,10 +62,13 @@ func References(spec v1alpha1.LoomAgentSpec) []Reference {
 func IndexKeys(agent *v1alpha1.LoomAgent) []string {
 	var keys []string
 	for _, reference := range References(agent.Spec) {
-		keys = append(keys, IndexKey(reference.Kind, reference.Name))
+		keys = append(keys, IndexKey(reference.Kind, reference.Name), IndexKey(reference.Kind, anyName))
 	}
 	return keys
 }
+
+// anyName stands for every name: it finds all agents that refer to a kind.
+const anyName = ""
 
 // IndexKey is the key of one object in the agent's namespace.
 func IndexKey(kind Kind, name string) string { return string(kind) + "/" + name }

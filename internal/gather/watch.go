@@ -68,12 +68,13 @@ func (w Watch) reflector(ctx context.Context, namespace string, queue workqueue.
 		w.wake(ctx, obj, queue)
 		return nil
 	}
+	// Despite its name this is client-go's store of callbacks: it keeps nothing.
 	store := &cache.FakeCustomStore{
 		AddFunc: wake, UpdateFunc: wake, DeleteFunc: wake,
-		ReplaceFunc: func(objects []any, _ string) error {
-			for _, obj := range objects {
-				w.wake(ctx, obj, queue)
-			}
+		// What went while the watch was cut is not in the new list, so every
+		// agent that refers to the kind looks for itself.
+		ReplaceFunc: func([]any, string) error {
+			w.enqueue(ctx, namespace, anyName, queue)
 			return nil
 		},
 	}
@@ -85,7 +86,11 @@ func (w Watch) wake(ctx context.Context, obj any, queue workqueue.TypedRateLimit
 	if !ok {
 		return
 	}
-	for _, request := range requests(ctx, w.Agents, changed.GetNamespace(), Index, IndexKey(w.Kind, changed.GetName())) {
+	w.enqueue(ctx, changed.GetNamespace(), changed.GetName(), queue)
+}
+
+func (w Watch) enqueue(ctx context.Context, namespace, name string, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	for _, request := range requests(ctx, w.Agents, namespace, Index, IndexKey(w.Kind, name)) {
 		queue.Add(request)
 	}
 }

@@ -101,12 +101,15 @@ func (w *world) interceptors() interceptor.Funcs {
 			w.childWrites = append(w.childWrites, "delete "+obj.GetObjectKind().GroupVersionKind().Kind)
 			return c.Delete(ctx, obj, opts...)
 		},
-		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if patch.Type() != types.ApplyPatchType {
+				return c.Patch(ctx, obj, patch, opts...)
+			}
 			if w.apply != nil {
 				return w.apply
 			}
 			w.childWrites = append(w.childWrites, "apply")
-			return c.Apply(ctx, obj, opts...)
+			return c.Patch(ctx, obj, patch, opts...)
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 			w.statusWrites++

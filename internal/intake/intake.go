@@ -47,7 +47,9 @@ func (i Intake) Open(name string, watch stages.Handler[*v1alpha1.LoomAgent]) *Co
 		stages.FieldOwner(v1alpha1.FieldOwner),
 		stages.AppliedAnnotation(v1alpha1.AppliedAnnotation),
 		stages.TransitionEvents(false),
-		stages.Retire(v1alpha1.ConditionAvailable, v1alpha1.ConditionCompleted, v1alpha1.ConditionScheduled, v1alpha1.ConditionLastRunSucceeded),
+		stages.FailureReason(v1alpha1.ReasonReconcileError),
+		stages.Retire(v1alpha1.ConditionAvailable, v1alpha1.ConditionCompleted, v1alpha1.ConditionScheduled, v1alpha1.ConditionLastRunSucceeded,
+			v1alpha1.ConditionStalled),
 	).Summarize(summarize)
 	b.Stage(CheckStage).Establishes(v1alpha1.ConditionChecked).Do(i.check)
 	b.Stage(ReferencesStage).Establishes(v1alpha1.ConditionReferencesResolved).After(CheckStage).
@@ -73,7 +75,7 @@ func (i Intake) check(ctx context.Context, pass *journal.Pass) error {
 	if agent.Status.Check == nil {
 		report := check.Run(check.Input{Agent: agent, DefaultImage: i.DefaultImage})
 		if report.ExitCode() == 0 {
-			return accept(pass)
+			return i.accept(ctx, pass)
 		}
 		if err := admit(pass, report.ExitCode(), report.Message()); err != nil {
 			return err
@@ -82,12 +84,24 @@ func (i Intake) check(ctx context.Context, pass *journal.Pass) error {
 	if verdict := pass.Object().Status.Check; verdict.ExitCode != 0 {
 		return i.refuse(ctx, pass, verdict.Message)
 	}
-	return accept(pass)
+	return i.accept(ctx, pass)
+}
+
+// guardrail writes the network policy, in every state and before anything else
+// (design section 8).
+func (i Intake) guardrail(ctx context.Context, pass *journal.Pass) error {
+	if pass.Object().Paused() {
+		return nil
+	}
+	return children.Ensure(ctx, pass, workload.NetworkPolicy(i.Input(pass)))
 }
 
 // accept reports the accepted document, and what of it lowers the confinement
 // that pods have without it.
-func accept(pass *journal.Pass) error {
+func (i Intake) accept(ctx context.Context, pass *journal.Pass) error {
+	if err := i.guardrail(ctx, pass); err != nil {
+		return err
+	}
 	message := "The check accepted the document."
 	for _, sentence := range workload.Lowered(pass.Object()) {
 		message += " " + sentence
@@ -108,9 +122,8 @@ func (i Intake) refuse(ctx context.Context, pass *journal.Pass, message string) 
 	if agent.Paused() {
 		return stages.Stop(v1alpha1.ReasonRefused, message)
 	}
-	policy := workload.NetworkPolicy(workload.Input{Agent: agent, DefaultImage: i.DefaultImage})
 	for _, err := range []error{
-		children.Ensure(ctx, pass, policy),
+		i.guardrail(ctx, pass),
 		i.Children.Workloads(ctx, pass, keepNone),
 		i.Children.Attachments(ctx, pass, children.Policies),
 	} {

@@ -10,9 +10,9 @@ import (
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
-// restFor is how often a resting agent is looked at. What ends the rest is an
+// RestFor is how often a resting agent is looked at. What ends the rest is an
 // edit, which a watch reports, so this is only for certainty (case A67).
-const restFor = 6 * time.Hour
+const RestFor = 6 * time.Hour
 
 // IsPaused is the case of an agent whose children are to stay as they are.
 func IsPaused(agent *v1alpha1.LoomAgent, _ *journal.Pass) bool { return agent.Paused() }
@@ -23,7 +23,7 @@ func Paused(watch stages.Handler[*v1alpha1.LoomAgent]) stages.Handler[*v1alpha1.
 		if err := watch(ctx, pass); err != nil && !stages.IsVerdict(err) {
 			return err
 		}
-		return stages.Wait(v1alpha1.ReasonPaused, fmt.Sprintf("The annotation %s is \"true\", so the children stay as they are. Remove it to go on.", v1alpha1.PausedAnnotation), restFor)
+		return stages.Wait(v1alpha1.ReasonPaused, fmt.Sprintf("The annotation %s is \"true\", so the children stay as they are. Remove it to go on.", v1alpha1.PausedAnnotation), RestFor)
 	}
 }
 
@@ -35,5 +35,5 @@ func Resting() error { return RestingFor("spec.suspend") }
 
 // RestingFor names the field that asks for it.
 func RestingFor(field string) error {
-	return stages.Wait(v1alpha1.ReasonSuspended, fmt.Sprintf("The agent rests because %s is true. Set it to false to go on.", field), restFor)
+	return stages.Wait(v1alpha1.ReasonSuspended, fmt.Sprintf("The agent rests because %s is true. Set it to false to go on.", field), RestFor)
 }

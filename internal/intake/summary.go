@@ -8,7 +8,7 @@ import (
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
-// summarize sets the condition Synced, which tells whether the pass reached its
+// summarize sets the conditions Synced and Stalled. Synced, which tells whether the pass reached its
 // end without an error, and reports trouble that the lifecycle has no event for.
 func summarize(pass *journal.Pass, outcome stages.Outcome) {
 	switch outcome.Kind {
@@ -16,6 +16,9 @@ func summarize(pass *journal.Pass, outcome stages.Outcome) {
 		pass.Condition(v1alpha1.ConditionSynced, metav1.ConditionFalse, v1alpha1.ReasonReconcileError, outcome.Message)
 	default:
 		pass.Condition(v1alpha1.ConditionSynced, metav1.ConditionTrue, v1alpha1.ReasonReconcileSuccess, "The last pass reached its end without an error.")
+	}
+	if outcome.Kind == stages.Stopped || outcome.Kind == stages.FailedTerminally {
+		pass.Condition(v1alpha1.ConditionStalled, metav1.ConditionTrue, outcome.Reason, outcome.Message)
 	}
 	if outcome.Kind == stages.Waiting && isTrouble(outcome.Reason) {
 		pass.Event(outcome.Reason, outcome.Message, stages.Warning(), stages.Action("Wait"))

@@ -109,9 +109,6 @@ func note(event lifecycle.Event) string {
 	if event.Type == lifecycle.LoomAgentRunObserved {
 		parts = append(parts, "the run is active")
 	}
-	if len(parts) == 0 {
-		return fmt.Sprintf("LoomAgent %s was deleted.", event.Name)
-	}
 	return fmt.Sprintf("LoomAgent %s: %s.", event.Name, strings.TrimSuffix(strings.Join(parts, ", "), "."))
 }
 

@@ -15,10 +15,12 @@ import (
 // examined the agent yet: a status without observedGeneration holds only the
 // default that the schema gave it (design section 3), and one that observed a
 // generation that the agent has not reached was written about another object,
-// such as the one that a backup was made of.
+// such as the one that a backup was made of. So is a status that left Pending
+// without a verdict: somebody took a part of it away.
 func Record(agent *v1alpha1.LoomAgent) *lifecycle.Record {
 	status := agent.Status
-	if status.ObservedGeneration == 0 || status.ObservedGeneration > agent.Generation {
+	judged := status.Check != nil || status.State == v1alpha1.StatePending
+	if status.ObservedGeneration == 0 || status.ObservedGeneration > agent.Generation || !judged {
 		return nil
 	}
 	record := &lifecycle.Record{

@@ -56,7 +56,7 @@ func Deployment(f DeploymentFacts) ServeView {
 	case r.desired <= 0:
 		view.Cause = f.withoutPods()
 	case f.Deployment.Status.ObservedGeneration < f.Deployment.Generation && f.Recorded == "":
-		view.Cause = starting(f.Deployment.Name, r.desired)
+		view.Cause = r.starting()
 	case f.Deployment.Status.ObservedGeneration < f.Deployment.Generation:
 		view.Available = f.Recorded == lifecycle.Available
 		view.Cause = Cause{v1alpha1.ReasonRolloutInProgress, fmt.Sprintf("Deployment %s was changed and its controller has not seen that yet.", f.Deployment.Name)}
@@ -68,8 +68,12 @@ func Deployment(f DeploymentFacts) ServeView {
 
 // starting is the same from the first write of a Deployment to its first
 // available pod, so that the status is not written again in between.
-func starting(deployment string, desired int32) Cause {
-	return Cause{v1alpha1.ReasonRolloutInProgress, fmt.Sprintf("Deployment %s: 0 of %d pods are available. They are starting.", deployment, desired)}
+func (r rollout) starting() Cause {
+	cause := Cause{v1alpha1.ReasonRolloutInProgress, fmt.Sprintf("Deployment %s: 0 of %d pods of the present document are available. They are starting.", r.deployment.Name, r.desired)}
+	if r.deployment.Status.AvailableReplicas > 0 {
+		return cause.and("Pods of a former document serve meanwhile.")
+	}
+	return cause
 }
 
 func (f DeploymentFacts) withoutPods() Cause {
@@ -100,7 +104,7 @@ func (f DeploymentFacts) judge(r rollout, view *ServeView) {
 		view.Available = true
 		view.Cause = Cause{v1alpha1.ReasonRolloutInProgress, counted.Message + " " + former}
 	case f.Recorded == "":
-		view.Cause = starting(f.Deployment.Name, r.desired)
+		view.Cause = r.starting()
 		return
 	default:
 		view.Cause = Cause{v1alpha1.ReasonUnavailable, counted.Message + " If that lasts, read the pods' logs and check their readiness probe."}

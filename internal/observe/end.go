@@ -2,6 +2,8 @@ package observe
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -56,6 +58,7 @@ func endOf(verdict *batchv1.JobCondition, pod *corev1.Pod) lifecycle.RunEnd {
 	end := lifecycle.RunEnd{FinishedAt: knownTime(verdict.LastTransitionTime)}
 	terminated := agentEnd(pod)
 	if terminated == nil {
+		end.ExitCode = policyExitCode(verdict)
 		return end
 	}
 	if at := knownTime(terminated.FinishedAt); at != nil {
@@ -65,6 +68,32 @@ func endOf(verdict *batchv1.JobCondition, pod *corev1.Pod) lifecycle.RunEnd {
 		end.ExitCode = new(terminated.ExitCode)
 	}
 	return end
+}
+
+// A Job that ended by its pod failure policy (internal/workload) tells why its
+// pod failed, also when the pod is gone. These are the texts of the Job
+// controller (kubernetes/kubernetes, pkg/controller/job/pod_failure_policy.go).
+var (
+	policyCode       = regexp.MustCompile(`^Container ` + v1alpha1.AgentContainer + ` for pod \S+ failed with exit code (\d{1,3}) `)
+	policyDisruption = regexp.MustCompile(`^Pod \S+ has condition ` + string(corev1.DisruptionTarget) + ` `)
+)
+
+// policyExitCode is the exit code that the Job tells; nil when it tells none.
+func policyExitCode(verdict *batchv1.JobCondition) *int32 {
+	match := policyCode.FindStringSubmatch(verdict.Message)
+	if verdict.Reason != batchv1.JobReasonPodFailurePolicy || match == nil {
+		return nil
+	}
+	code, err := strconv.ParseInt(match[1], 10, 32)
+	if err != nil {
+		return nil
+	}
+	return new(int32(code))
+}
+
+// policyDisrupted tells whether the Job says that its pod was taken away.
+func policyDisrupted(verdict *batchv1.JobCondition) bool {
+	return verdict.Reason == batchv1.JobReasonPodFailurePolicy && policyDisruption.MatchString(verdict.Message)
 }
 
 // knownTime drops the times that stand for "unknown": nodes write the year 1
@@ -99,6 +128,9 @@ func containerReason(pod *corev1.Pod) string {
 // and A41); the container's reason comes before the Job's own, which is
 // BackoffLimitExceeded for most failures (case A07).
 func failedReason(verdict *batchv1.JobCondition, pod *corev1.Pod) *string {
+	if pod == nil && policyDisrupted(verdict) {
+		return firstReason(string(corev1.DisruptionTarget))
+	}
 	if verdict.Reason == batchv1.JobReasonDeadlineExceeded || pod == nil {
 		return firstReason(verdict.Reason)
 	}
@@ -152,6 +184,9 @@ func failedCause(job *batchv1.Job, verdict *batchv1.JobCondition, pod *corev1.Po
 			return cause
 		}
 	}
+	if pod == nil && policyDisrupted(verdict) {
+		return Cause{v1alpha1.ReasonDisrupted, fmt.Sprintf("The pod of Job %s was taken away (%s). The program is not at fault; how it ended cannot be known any more.", job.Name, corev1.DisruptionTarget)}
+	}
 	why := "no reason given"
 	if end.Reason != nil {
 		why = cut(*end.Reason)
@@ -160,4 +195,23 @@ func failedCause(job *batchv1.Job, verdict *batchv1.JobCondition, pod *corev1.Po
 		return Cause{v1alpha1.ReasonExitUnknown, fmt.Sprintf("Job %s failed (%s). No pod tells the exit code any more, so it cannot be known. Look for what the program did.", job.Name, why)}
 	}
 	return Cause{v1alpha1.ReasonRunFailed, fmt.Sprintf("Job %s failed (%s); its program ended with exit code %d. Read the logs of its pod.", job.Name, why, *end.ExitCode)}
+}
+
+// Recorded tells how a run ended from its record alone.
+func Recorded(run *v1alpha1.RunEnd, completed bool) Cause {
+	cause, code, why := Cause{Reason: v1alpha1.ReasonRunFailed}, "an exit code that is not known", ""
+	if completed {
+		cause.Reason = v1alpha1.ReasonCompleted
+	}
+	if run != nil && run.ExitCode != nil {
+		code = fmt.Sprintf("exit code %d", *run.ExitCode)
+	}
+	if run != nil && run.Reason != nil {
+		why = fmt.Sprintf(" (%s)", cut(*run.Reason))
+		if *run.Reason == v1alpha1.ReasonRunLost {
+			cause.Reason = v1alpha1.ReasonRunLost
+		}
+	}
+	cause.Message = fmt.Sprintf("The program ended with %s%s.", code, why)
+	return cause
 }

@@ -77,6 +77,20 @@ func NeedsEvents(job *batchv1.Job, pods []corev1.Pod) bool {
 // Ended tells whether the Job has ended, well or not.
 func Ended(job *batchv1.Job) bool { return verdict(job) != nil }
 
+// Unstarted tells that the program of a run has not started and that something
+// keeps it from starting: removing such a run takes nothing away.
+func Unstarted(job *batchv1.Job, pods []corev1.Pod) bool {
+	own, held := ownedBy(pods, job.UID), false
+	for _, pod := range own {
+		status := agentStatus(pod)
+		if status != nil && (status.State.Running != nil || lastEnd(status) != nil) {
+			return false
+		}
+		held = held || Pod(pod) != (Cause{})
+	}
+	return held && !Ended(job)
+}
+
 // NeedsPods tells that a finished Job's pods have to be read past the cache
 // before its end is recorded for good: the watch of pods may lag behind that of
 // Jobs, so that the container that tells the end, or the last of several tries,
@@ -126,7 +140,7 @@ func startedPods(job *batchv1.Job, pods []*corev1.Pod) int {
 // active says what a Job that goes on is doing, or what holds it up.
 func active(job *batchv1.Job, pods []*corev1.Pod, events []corev1.Event) Cause {
 	if suspended(job) {
-		return Cause{v1alpha1.ReasonJobSuspended, fmt.Sprintf("Job %s is suspended by another controller, such as a queue. It runs when that resumes it.", job.Name)}
+		return Cause{v1alpha1.ReasonJobSuspended, fmt.Sprintf("Job %[1]s is suspended by somebody else, such as a queue or a person. It runs when that resumes it; by hand: kubectl -n %[2]s patch job %[1]s -p '{\"spec\":{\"suspend\":false}}'.", job.Name, job.Namespace)}
 	}
 	if target := jobCondition(job, batchv1.JobFailureTarget); target != nil && target.Reason == batchv1.JobReasonDeadlineExceeded {
 		return deadlineExceeded(job)

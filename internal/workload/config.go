@@ -101,3 +101,18 @@ func isPresent(raw []byte) bool {
 	text := bytes.TrimSpace(raw)
 	return len(text) > 0 && !bytes.Equal(text, []byte("null"))
 }
+
+// Mounts tells whether a pod mounts the ConfigMap of this name.
+func Mounts(pod corev1.PodSpec, configMap string) bool {
+	for _, volume := range pod.Volumes {
+		if volume.Projected == nil {
+			continue
+		}
+		for _, source := range volume.Projected.Sources {
+			if source.ConfigMap != nil && source.ConfigMap.Name == configMap {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 )
@@ -31,7 +32,8 @@ func Job(in Input) *batchv1.Job {
 
 // CronJob returns the CronJob of a scheduled agent. The Jobs that it starts
 // carry the generation of the document that they come from. They get no TTL:
-// the history limits remove them, and never before their end can be recorded.
+// the history limits remove them. One of each kind is kept in any case: with a
+// limit of 0 Kubernetes removes a Job before its end can be recorded.
 func CronJob(in Input) *batchv1.CronJob {
 	agent := in.Agent.DeepCopy()
 	var schedule v1alpha1.ScheduleSpec
@@ -50,8 +52,8 @@ func CronJob(in Input) *batchv1.CronJob {
 			StartingDeadlineSeconds:    schedule.StartingDeadlineSeconds,
 			Suspend:                    new(agent.Suspended() || valueOr(schedule.Suspend, false)),
 			ConcurrencyPolicy:          orDefault(schedule.ConcurrencyPolicy, batchv1.ForbidConcurrent),
-			SuccessfulJobsHistoryLimit: new(valueOr(schedule.SuccessfulJobsHistoryLimit, successfulJobsHistoryLimit)),
-			FailedJobsHistoryLimit:     new(valueOr(schedule.FailedJobsHistoryLimit, failedJobsHistoryLimit)),
+			SuccessfulJobsHistoryLimit: new(max(1, valueOr(schedule.SuccessfulJobsHistoryLimit, successfulJobsHistoryLimit))),
+			FailedJobsHistoryLimit:     new(max(1, valueOr(schedule.FailedJobsHistoryLimit, failedJobsHistoryLimit))),
 			JobTemplate:                template,
 		},
 	}
@@ -68,15 +70,36 @@ func jobSpec(in Input, component string) batchv1.JobSpec {
 	if settings := in.Agent.DeepCopy().Spec.Run; settings != nil {
 		run = *settings
 	}
+	backoffLimit := valueOr(run.BackoffLimit, 0)
 	return batchv1.JobSpec{
+		PodFailurePolicy:      failurePolicy(backoffLimit),
 		Parallelism:           new(int32(1)),
 		Completions:           new(int32(1)),
 		CompletionMode:        new(batchv1.NonIndexedCompletion),
-		BackoffLimit:          new(valueOr(run.BackoffLimit, 0)),
+		BackoffLimit:          new(backoffLimit),
 		ActiveDeadlineSeconds: run.ActiveDeadlineSeconds,
 		PodReplacementPolicy:  new(batchv1.Failed),
 		Template:              podTemplate(in, component),
 	}
+}
+
+// failurePolicy makes the Job itself tell why its one pod failed: an eviction
+// removes the pod before the Job has ended, and with it the exit code and the
+// disruption (case A24). It changes nothing else, since the first failure ends
+// such a Job anyway; a Job with further tries keeps Kubernetes' own rules.
+func failurePolicy(backoffLimit int32) *batchv1.PodFailurePolicy {
+	if backoffLimit > 0 {
+		return nil
+	}
+	return &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+		Action:          batchv1.PodFailurePolicyActionFailJob,
+		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+	}, {
+		Action: batchv1.PodFailurePolicyActionFailJob,
+		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+			ContainerName: new(v1alpha1.AgentContainer), Operator: batchv1.PodFailurePolicyOnExitCodesOpNotIn, Values: []int32{0},
+		},
+	}}}
 }
 
 func generationMark(agent *v1alpha1.LoomAgent) map[string]string {

@@ -202,7 +202,7 @@ func (c *Controller[T]) result(pass *Pass[T], outcome Outcome) (reconcile.Result
 	case Waiting:
 		return reconcile.Result{RequeueAfter: outcome.After}, nil
 	case Stopped:
-		return reconcile.Result{}, nil
+		return reconcile.Result{RequeueAfter: pass.after}, nil
 	default:
 		return reconcile.Result{}, outcome.Err
 	}

@@ -41,7 +41,7 @@
 //	handler returns     active condition   later ones   Ready    what comes next
 //	nil                 True               go on        True     Every, or RequeueAfter of the pass
 //	Wait                False              Unknown      False    a pass after the delay (30 s by default)
-//	Stop                False              Unknown      False    nothing until new input or a resync
+//	Stop                False              Unknown      False    RequeueAfter of the pass, else nothing until new input or a resync
 //	any error, Fail     False              Unknown      False    a retry: 1 s, doubled up to 60 s, with jitter
 //	Terminal            False              Unknown      False    nothing until new input or a resync
 //	a panic, a timeout  False              Unknown      False    a retry, as for an error

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
@@ -98,7 +100,7 @@ func (p *Pass[T]) reconcileChild(ctx context.Context, reader client.Reader, inte
 		intent.SetResourceVersion(existing.GetResourceVersion())
 	}
 	applied := intent.DeepCopy()
-	if err := p.controller.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(p.controller.config.fieldOwner), client.ForceOwnership); err != nil {
+	if err := p.apply(ctx, applied); err != nil {
 		return "", err
 	}
 	if applied.GetResourceVersion() == existing.GetResourceVersion() {
@@ -110,6 +112,33 @@ func (p *Pass[T]) reconcileChild(ctx context.Context, reader client.Reader, inte
 	}
 	assign(child, fresh)
 	return change, nil
+}
+
+// apply sends the object by server-side apply and reads the answer back into it.
+//
+// The API server reads the body as YAML, which folds or forbids characters that JSON allows in a string as they are;
+// so these are sent as escapes.
+func (p *Pass[T]) apply(ctx context.Context, object *unstructured.Unstructured) error {
+	body, err := object.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return p.controller.client.Patch(ctx, object, client.RawPatch(types.ApplyPatchType, escapeForYAML(body)), client.FieldOwner(p.controller.config.fieldOwner), client.ForceOwnership)
+}
+
+// escapeForYAML writes the characters of a JSON text that YAML 1.1 does not take as they are, all of them inside
+// strings, as JSON escapes, which YAML reads alike.
+func escapeForYAML(text []byte) []byte {
+	safe := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case r >= 0x7F && r <= 0x9F, r == 0x2028, r == 0x2029, r == 0xFEFF, r == 0xFFFE, r == 0xFFFF:
+			safe = fmt.Appendf(safe, "\\u%04x", r)
+		default:
+			safe = utf8.AppendRune(safe, r)
+		}
+	}
+	return safe
 }
 
 // compare tells whether applying the intent to existing would change nothing, or why it must not be applied.

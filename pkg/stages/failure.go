@@ -80,6 +80,7 @@ func (p *Pass[T]) outcome(err error) Outcome {
 	o.Reason = cleanReason(o.Reason, string(o.Kind))
 	if o.Message == "" {
 		o.Message = p.describe(o)
+		o.Reason = cmp.Or(p.controller.config.failureReason, o.Reason)
 	}
 	return o
 }

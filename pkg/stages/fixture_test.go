@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -142,10 +143,11 @@ func newWorldOf(t *testing.T, b *fake.ClientBuilder, objects []client.Object) *w
 				return w.write(ctx, "update", obj, func() error { return c.Update(ctx, obj, opts...) })
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-				return w.write(ctx, "patch", obj, func() error { return c.Patch(ctx, obj, patch, opts...) })
-			},
-			Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-				return w.write(ctx, "apply", nil, func() error { return c.Apply(ctx, obj, opts...) })
+				what := "patch"
+				if patch.Type() == types.ApplyPatchType {
+					what = "apply"
+				}
+				return w.write(ctx, what, obj, func() error { return c.Patch(ctx, obj, patch, opts...) })
 			},
 			SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 				return w.write(ctx, name, obj, func() error { return c.SubResource(name).Update(ctx, obj, opts...) })

@@ -15,6 +15,7 @@ type config struct {
 	every, timeout            time.Duration
 	eventBudget, eventTimeout time.Duration
 	fieldOwner, annotation    string
+	failureReason             string
 	eventNamespace            string
 	children                  client.Reader
 	discovery                 Discoverer
@@ -65,6 +66,10 @@ func ChildReader(r client.Reader) Option { return func(c *config) { c.children =
 func Retire(conditionTypes ...string) Option {
 	return func(c *config) { c.retired = append(c.retired, conditionTypes...) }
 }
+
+// FailureReason is the reason of failures that carry no words of their own, for controllers whose list of reasons is
+// closed. By default the reason is the class of the error, which stands in the message in any case.
+func FailureReason(reason string) Option { return func(c *config) { c.failureReason = reason } }
 
 // ReportStatus switches automatic conditions on or off. By default a type that implements [Reporter] reports. True
 // requires such a type.

@@ -89,7 +89,7 @@ func (p *Pass[T]) Reached(reason, message string) {
 	p.reached[len(p.reached)-1] = words{reason, message}
 }
 
-// RequeueAfter asks for another pass after a success; the shortest delay that the pass asked for counts.
+// RequeueAfter asks for another pass after a success or a stop; the shortest delay that the pass asked for counts.
 func (p *Pass[T]) RequeueAfter(d time.Duration) {
 	d = max(d, time.Millisecond)
 	if p.after == 0 || d < p.after {

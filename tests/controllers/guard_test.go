@@ -2,7 +2,6 @@ package controllers_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -240,79 +239,5 @@ func TestWipedStatusDoesNotRepeatTheRun(t *testing.T) {
 	w.await("c", "has completed", state(v1alpha1.StateCompleted))
 
 	assert.Equal(t, job, after.Status.Workload.UID)
-	assert.Len(t, w.jobs(), 1)
-}
-
-// The Job is handed to Kubernetes' TTL controller only when its end is
-// recorded, so a short TTL loses nothing.
-func TestTTLBeginsWhenTheEndIsRecorded(t *testing.T) {
-	w := newWorld(t)
-	spec := command()
-	spec.Run = &v1alpha1.RunSettings{TTLSecondsAfterFinished: new(int32(0))}
-	agent := w.create("c", spec)
-	pod := w.pod("c")
-	assert.Nil(t, get[batchv1.Job](w, workload.JobName(agent)).Spec.TTLSecondsAfterFinished)
-
-	w.ends(pod, exit(3))
-	w.await("c", "has failed", state(v1alpha1.StateFailed), notReady(v1alpha1.ReasonRunFailed))
-	w.gone(&batchv1.Job{ObjectMeta: w.meta(workload.JobName(agent))})
-
-	harness.Always(t, 3*time.Second, "the end stays recorded", func(context.Context) error {
-		agent := w.agent("c")
-		if run := agent.Status.Run; run == nil || run.ExitCode == nil || *run.ExitCode != 3 || agent.Status.State != v1alpha1.StateFailed {
-			return errors.New("it changed")
-		}
-		return nil
-	})
-}
-
-// A30: an operator of another version renders another Job; the one that runs
-// stays as it is.
-func TestA30UpgradeLeavesTheRunAlone(t *testing.T) {
-	w := quietWorld(t)
-	operator := harness.StartOperator(t, w.cluster)
-	spec := command()
-	spec.Image = nil
-	w.create("c", spec)
-	pod := w.pod("c")
-	job := w.await("c", "runs", state(v1alpha1.StateRunning), hasWorkload("Job"), runs(harness.AgentImage)).Status.Workload
-	before := get[batchv1.Job](w, job.Name)
-
-	require.NoError(t, operator.Restart("--agent-image=registry.test/loom-agent:next"))
-	operator.Working(t)
-	edit(w, "c", func(agent *v1alpha1.LoomAgent) { agent.Labels = map[string]string{"touched": "yes"} })
-	harness.Always(t, 3*time.Second, "the Job is not changed", func(context.Context) error {
-		if after := get[batchv1.Job](w, job.Name); after.ResourceVersion != before.ResourceVersion && after.Generation != before.Generation {
-			return errors.New("it was")
-		}
-		return nil
-	})
-	w.ends(pod, exit(0))
-	agent := w.await("c", "has completed", state(v1alpha1.StateCompleted))
-
-	assert.Equal(t, job.UID, agent.Status.Workload.UID)
-	assert.Equal(t, harness.AgentImage, agent.Status.Workload.Image)
-	assert.NotContains(t, operator.Log(), "immutable")
-}
-
-// A47: whoever suspends the Job after the operator has resumed it keeps it so.
-func TestA47SuspendedByAnotherStaysSuspended(t *testing.T) {
-	w := newWorld(t)
-	w.create("c", command())
-	w.pod("c")
-	job := w.await("c", "runs", hasWorkload("Job"), state(v1alpha1.StateRunning)).Status.Workload
-
-	edit(w, job.Name, func(job *batchv1.Job) { job.Spec.Suspend = new(true) })
-	agent := w.await("c", "says so", notReady(v1alpha1.ReasonJobSuspended))
-	assert.Contains(t, message(agent, v1alpha1.ConditionReady), "suspended")
-	harness.Always(t, 3*time.Second, "it stays suspended", func(context.Context) error {
-		if !*get[batchv1.Job](w, job.Name).Spec.Suspend {
-			return errors.New("it was resumed")
-		}
-		return nil
-	})
-
-	edit(w, job.Name, func(job *batchv1.Job) { job.Spec.Suspend = new(false) })
-	w.completed("c")
 	assert.Len(t, w.jobs(), 1)
 }

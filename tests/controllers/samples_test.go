@@ -79,6 +79,7 @@ func TestSampleCommandEnds(t *testing.T) {
 	assertConditions(t, agent, map[string]metav1.ConditionStatus{
 		v1alpha1.ConditionChecked: metav1.ConditionTrue, v1alpha1.ConditionReferencesResolved: metav1.ConditionTrue,
 		v1alpha1.ConditionCompleted: metav1.ConditionFalse, v1alpha1.ConditionReady: metav1.ConditionFalse, v1alpha1.ConditionSynced: metav1.ConditionTrue,
+		v1alpha1.ConditionStalled: metav1.ConditionTrue,
 	})
 	assert.Equal(t, map[string]any{"State": "Failed", "Reason": "RunFailed", "Exit": 7.0}, pick(w.columns(name), "State", "Reason", "Exit"))
 }
@@ -120,6 +121,7 @@ func TestSampleRefusedNamesBothFieldsAndRunsOnceTheyAreCorrected(t *testing.T) {
 	assertConditions(t, agent, map[string]metav1.ConditionStatus{
 		v1alpha1.ConditionChecked: metav1.ConditionFalse, v1alpha1.ConditionReferencesResolved: metav1.ConditionUnknown,
 		v1alpha1.ConditionScheduled: metav1.ConditionUnknown, v1alpha1.ConditionReady: metav1.ConditionFalse, v1alpha1.ConditionSynced: metav1.ConditionTrue,
+		v1alpha1.ConditionStalled: metav1.ConditionTrue,
 	})
 	assert.Empty(t, names(w.children()))
 

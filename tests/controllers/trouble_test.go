@@ -102,7 +102,7 @@ func TestA62LimitRange(t *testing.T) {
 		Type: corev1.LimitTypeContainer, Min: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")},
 	}}}})
 	spec := serving()
-	spec.Pod = &v1alpha1.PodSettings{Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}}}
+	spec.Pod = &v1alpha1.PodSettings{Resources: &v1alpha1.Resources{Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "64Mi"}}}
 	w.create("s", spec)
 
 	agent := w.await("s", "is degraded", state(v1alpha1.StateDegraded), notReady(v1alpha1.ReasonLimitRangeViolation))
@@ -139,15 +139,10 @@ func TestA26PodSecurityRestricted(t *testing.T) {
 // and granting the right heals it.
 func TestA46MissingRight(t *testing.T) {
 	w := quietWorld(t)
-	w.grantWithout("configmaps", "restricted")
-	w.make(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "restricted"}})
-	login, err := w.cluster.LoginAs(t.Context(), w.namespace, "restricted")
-	require.NoError(t, err)
-	cluster := *w.cluster
-	cluster.OperatorConfig = login
+	cluster := w.without("configmaps")
 	w.make(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "read"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch"}}}})
 	w.bind("read", "restricted")
-	harness.StartOperator(t, &cluster)
+	harness.StartOperator(t, cluster)
 
 	w.create("s", serving())
 	bare := command()
@@ -166,13 +161,25 @@ func TestA46MissingRight(t *testing.T) {
 	w.available("s")
 }
 
-// grantWithout gives a service account the operator's own rights in this
-// namespace, except those over one resource.
-func (w world) grantWithout(resource, account string) {
+// The cluster has the admission plugin OwnerReferencesPermissionEnforcement, as
+// OpenShift has: owning a child takes a right that is easy to forget.
+func TestOwningAChildTakesARightOverFinalizers(t *testing.T) {
+	w := quietWorld(t)
+	harness.StartOperator(t, w.without("loomagents/finalizers"))
+
+	w.create("s", serving())
+
+	agent := w.await("s", "is not ready", notReady(v1alpha1.ReasonChildForbidden))
+	assert.Contains(t, message(agent, v1alpha1.ConditionReady), "blockOwnerDeletion")
+}
+
+// without is the cluster as an operator sees it that has its own rights in this
+// namespace only, and lacks those over one resource.
+func (w world) without(resource string) *harness.Cluster {
 	w.Helper()
 	own := &rbacv1.ClusterRole{}
 	require.NoError(w, w.Get(w.Context(), client.ObjectKey{Name: harness.OperatorServiceAccount}, own))
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: account}}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "restricted"}}
 	for _, rule := range own.Rules {
 		rule.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(have string) bool { return have == resource })
 		if len(rule.Resources) > 0 {
@@ -180,7 +187,13 @@ func (w world) grantWithout(resource, account string) {
 		}
 	}
 	w.make(role)
-	w.bind(account, account)
+	w.make(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "restricted"}})
+	w.bind("restricted", "restricted")
+	login, err := w.cluster.LoginAs(w.Context(), w.namespace, "restricted")
+	require.NoError(w, err)
+	cluster := *w.cluster
+	cluster.OperatorConfig = login
+	return &cluster
 }
 
 func (w world) bind(role, account string) {

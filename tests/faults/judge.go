@@ -35,14 +35,14 @@ func judge(former, next *v1alpha1.LoomAgent) []string {
 	case was.ObservedGeneration > is.ObservedGeneration:
 		return []string{fmt.Sprintf("the status went back from generation %d to %d", was.ObservedGeneration, is.ObservedGeneration)}
 	default:
-		return judgeMove(was, is)
+		return judgeMove(former.Status, next.Status)
 	}
 }
 
-// judgeMove judges two records of one generation.
-func judgeMove(was, is *lifecycle.Record) []string {
+// judgeMove judges two statuses of one generation.
+func judgeMove(was, is v1alpha1.LoomAgentStatus) []string {
 	var wrong []string
-	if was.State != is.State && !isMove(was.State, is.State) {
+	if was.State != is.State && !isMove(lifecycle.State(was.State), lifecycle.State(is.State)) {
 		wrong = append(wrong, fmt.Sprintf("no move leads from %s to %s", was.State, is.State))
 	}
 	if was.Check != nil && !equality.Semantic.DeepEqual(was.Check, is.Check) {

@@ -2,20 +2,17 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // ledger is what the programs themselves know: each start, and how it ended.
 // It is kept by document, which a life never gives to two generations.
 type ledger struct {
 	mu     sync.Mutex
-	starts map[string][]types.UID // of pods
-	ends   map[string]end         // the last one
+	starts map[string][]string // the pods
+	ends   map[string]end      // the last one
 }
 
 // end is how a program ended.
@@ -29,11 +26,11 @@ func (e end) String() string {
 	return fmt.Sprintf("exit code %d (%s) at %s", e.code, e.reason, e.at.UTC().Format(time.RFC3339))
 }
 
-func newLedger() *ledger { return &ledger{starts: map[string][]types.UID{}, ends: map[string]end{}} }
+func newLedger() *ledger { return &ledger{starts: map[string][]string{}, ends: map[string]end{}} }
 
 // start notes that a pod starts the program. It is false for a pod that is
 // known.
-func (l *ledger) start(document string, pod types.UID) bool {
+func (l *ledger) start(document, pod string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if slices.Contains(l.starts[document], pod) {
@@ -56,15 +53,9 @@ func (l *ledger) endOf(document string) (end, bool) {
 	return e, ok
 }
 
-func (l *ledger) startsOf(document string) int {
+// startsOf lists the pods that started a document.
+func (l *ledger) startsOf(document string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.starts[document])
-}
-
-// documents lists those that were started.
-func (l *ledger) documents() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Sorted(maps.Keys(l.starts))
+	return slices.Clone(l.starts[document])
 }

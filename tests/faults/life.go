@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
@@ -28,9 +28,11 @@ const (
 type plan struct {
 	cluster   *harness.Cluster
 	namespace string
-	variant   string
 	name      string
 	replicas  int
+	steps     []step
+	// calm is how long a step may be disturbed.
+	calm time.Duration
 	// disturb is asked about every request of the operator; nil disturbs none.
 	disturb func(*life, *exchange) bool
 	// mishap happens in a step, next to what the operator does; nil is none.
@@ -46,6 +48,8 @@ type result struct {
 	violations []string
 	// slowest is how long the slowest step took, faults included.
 	slowest time.Duration
+	// reasons that Ready had.
+	reasons []string
 }
 
 // life is a life that is being lived.
@@ -59,8 +63,8 @@ type life struct {
 
 	mu     sync.Mutex
 	past   string          // resource version before the present step
+	began  time.Time       // of the present step
 	lost   map[string]bool // documents whose Job somebody took away
-	faults int
 	broken []string
 }
 
@@ -85,7 +89,7 @@ func live(ctx context.Context, p plan) (result, error) {
 		l.failed(replica.close())
 	}
 	err = errors.Join(err, l.proxy.close(), os.RemoveAll(dir))
-	return result{requests: l.proxy.requests(), faults: l.faults, violations: l.violations(), slowest: slowest}, err
+	return result{requests: l.proxy.requests(), violations: l.violations(), slowest: slowest, reasons: l.witness.said()}, err
 }
 
 func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, err error) {
@@ -97,7 +101,7 @@ func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, er
 		return 0, err
 	}
 	slowest = time.Since(began)
-	for _, s := range variants()[l.variant] {
+	for _, s := range l.steps {
 		if err := l.begin(ctx, s.name); err != nil {
 			return slowest, err
 		}
@@ -109,7 +113,7 @@ func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, er
 		if l.mishap != nil {
 			mishap = l.mishap(ctx, l, s)
 		}
-		settled := l.await(ctx, converges, func(ctx context.Context) error { return l.settled(ctx, s) })
+		settled := l.await(ctx, converges+l.calm, func(ctx context.Context) error { return l.settled(ctx, s) })
 		slowest = max(slowest, time.Since(began))
 		if mishap != nil || settled != nil {
 			l.failed(mishap)
@@ -153,6 +157,13 @@ func (l *life) start(ctx context.Context, dir string) error {
 	return nil
 }
 
+// since is how long the present step goes on.
+func (l *life) since() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.began)
+}
+
 // replica returns a replica that the start has noted by now.
 func (l *life) replica(i int) (*replica, error) {
 	l.mu.Lock()
@@ -170,7 +181,7 @@ func (l *life) begin(ctx context.Context, step string) error {
 		return err
 	}
 	l.mu.Lock()
-	l.past = now
+	l.past, l.began = now, time.Now()
 	l.mu.Unlock()
 	l.proxy.begin(step)
 	return nil
@@ -194,30 +205,33 @@ func (l *life) take(ctx context.Context, s step) error {
 			l.adjust(&agent.Spec)
 		}
 	}
-	switch {
-	case s.spec == nil:
-		return l.cluster.Client.Delete(ctx, agent, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	case l.uid == "":
-		if err := l.cluster.Client.Create(ctx, agent); err != nil {
-			return fmt.Errorf("create the agent: %w", err)
-		}
-		l.uid = string(agent.UID)
-	default:
-		wanted := agent.Spec
-		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-			if err := l.cluster.Client.Get(ctx, client.ObjectKeyFromObject(agent), agent); err != nil {
-				return err
-			}
-			agent.Spec = wanted
-			return l.cluster.Client.Update(ctx, agent)
-		}); err != nil {
-			return fmt.Errorf("change the agent: %w", err)
-		}
+	wanted := agent.Spec
+	// The API server may be restarting, or may be slow to give up a conflict.
+	if err := l.await(ctx, converges, func(ctx context.Context) error { return l.write(ctx, agent, s, wanted) }); err != nil {
+		return fmt.Errorf("step %q: %w", s.name, err)
 	}
 	if s.tick {
 		return l.tick(ctx, agent.Generation, *s.code)
 	}
 	return nil
+}
+
+func (l *life) write(ctx context.Context, agent *v1alpha1.LoomAgent, s step, wanted v1alpha1.LoomAgentSpec) error {
+	if s.spec == nil {
+		return client.IgnoreNotFound(l.cluster.Client.Delete(ctx, agent, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	}
+	err := l.cluster.Client.Get(ctx, client.ObjectKeyFromObject(agent), agent)
+	switch {
+	case apierrors.IsNotFound(err) && l.uid == "":
+		err = l.cluster.Client.Create(ctx, agent)
+	case err == nil && l.uid != "":
+		agent.Spec = wanted
+		err = l.cluster.Client.Update(ctx, agent)
+	}
+	if err == nil {
+		l.uid = string(agent.UID)
+	}
+	return err
 }
 
 // await calls look until it returns nil.
@@ -237,7 +251,7 @@ func (l *life) await(ctx context.Context, limit time.Duration, look func(context
 func (l *life) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range variants()[l.variant] {
+	for _, s := range l.steps {
 		if s.name == l.proxy.present() && s.code != nil {
 			l.lost[s.document()] = true
 		}

@@ -5,7 +5,7 @@
 //
 // Usage:
 //
-//	faults sweep [-variant NAME] [-fault TEXT] [-parallel N]
+//	faults sweep [-variant NAME] [-fault TEXT] [-request TEXT] [-parallel N]
 //	faults storm [-seed FIRST] [-seeds N] [-parallel N]
 //	faults mutants [-parallel N]
 //
@@ -46,11 +46,14 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	parallel := flags.Int("parallel", 6, "lives at once")
 	variant := flags.String("variant", "", "the only variant to sweep; empty means all")
 	name := flags.String("fault", "", "part of the names of the faults to sweep; empty means all")
+	request := flags.String("request", "", "part of the requests to sweep; empty means all")
+	seed := flags.Uint64("seed", 1, "the first seed of the storm")
+	seeds := flags.Int("seeds", 200, "how many seeds")
 	if len(args) == 0 {
 		return errors.New("usage: faults sweep|storm|mutants [flags]")
 	}
@@ -61,16 +64,31 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	dir, err := os.MkdirTemp("", "loom-faults-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if cluster.OperatorBinary, err = build(ctx, dir, "loom-operator"); err != nil {
+		return err
+	}
+	s := sweep{cluster: cluster, parallel: *parallel, variants: named(*variant), progress: os.Stderr, picks: func(f fault, r Request) bool {
+		return matches(f, *name) && strings.Contains(r.String(), *request)
+	}}
 	switch args[0] {
 	case "sweep":
-		s := sweep{cluster: cluster, parallel: *parallel, variants: named(*variant), progress: os.Stderr, picks: func(f fault, _ Request) bool {
-			return strings.Contains(f.name, *name)
-		}}
 		return s.show(ctx)
+	case "storm":
+		return showStorm(ctx, dir, storm{cluster: cluster, parallel: *parallel, first: *seed, seeds: *seeds, progress: os.Stderr})
+	case "mutants":
+		return killMutants(ctx, os.Stdout, dir, s)
 	default:
 		return fmt.Errorf("there is no %q; use sweep, storm or mutants", args[0])
 	}
 }
+
+// matches tells whether a fault is meant by part of its name.
+func matches(f fault, part string) bool { return strings.Contains(f.name, part) }
 
 // named lists the variants of a name; empty means all.
 func named(variant string) []string {
@@ -86,6 +104,30 @@ func (s sweep) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return showTable(replays)
+}
+
+// showStorm builds an operator for each clock, and prints the table.
+func showStorm(ctx context.Context, dir string, s storm) error {
+	s.binaries = map[string]string{}
+	for name, change := range clocks() {
+		binary := s.cluster.OperatorBinary
+		if change.file != "" {
+			var err error
+			if binary, err = build(ctx, dir, strings.ReplaceAll(name, " ", "-"), change); err != nil {
+				return err
+			}
+		}
+		s.binaries[name] = binary
+	}
+	lives, err := s.run(ctx)
+	if err != nil {
+		return err
+	}
+	return showTable(lives)
+}
+
+func showTable(replays []replay) error {
 	rows := summarize(replays)
 	if err := print(os.Stdout, rows); err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -28,10 +29,11 @@ type player struct {
 func (p player) play(ctx context.Context, namespace string) {
 	follow(ctx, p, &corev1.PodList{}, namespace, func(event watch.EventType, object client.Object) {
 		pod := object.(*corev1.Pod)
-		if event == watch.Deleted || !p.ledger.start(documentOf(pod), pod.UID) {
+		owner := metav1.GetControllerOf(pod)
+		if event == watch.Deleted || owner == nil || !p.ledger.start(documentOf(pod), fmt.Sprintf("pod %s of %s %s", pod.Name, owner.Kind, owner.UID)) {
 			return
 		}
-		if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" {
+		if owner.Kind == "Job" {
 			go p.run(ctx, pod.DeepCopy())
 		} else {
 			go p.serve(ctx, pod.DeepCopy())

@@ -74,7 +74,10 @@ func (r *replica) freeze(meanwhile func() error) error {
 		return fmt.Errorf("freeze a replica: %w", err)
 	}
 	err := meanwhile()
-	return errors.Join(err, process.Signal(syscall.SIGCONT))
+	if going := process.Signal(syscall.SIGCONT); !errors.Is(going, os.ErrProcessDone) {
+		err = errors.Join(err, going)
+	}
+	return err
 }
 
 // close ends the process. It is an error if it panicked at any time.

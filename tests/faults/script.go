@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,6 +42,15 @@ func variants() map[string][]step {
 			ticks("create", 0), ticks("respecify", 3), completes("change variant", 6), suspends("suspend", command(6)), deletes(),
 		},
 	}
+}
+
+// upTo shortens a life to the named step, the one after it, and its end.
+func upTo(steps []step, name string) []step {
+	last := slices.IndexFunc(steps, func(s step) bool { return s.name == name }) + 2
+	if last >= len(steps) {
+		return steps
+	}
+	return append(slices.Clone(steps[:last]), deletes())
 }
 
 func command(code int32) *v1alpha1.LoomAgentSpec {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,8 @@ type replay struct {
 }
 
 // run records each life without a fault, then replays it with every fault at
-// every request. It returns the recordings, as replays without a fault, and the
+// every request. A replay goes on for one step after the one of the fault, and
+// is then deleted. It returns the recordings, as replays without a fault, and the
 // replays.
 func (s sweep) run(ctx context.Context) ([]replay, error) {
 	slots := &slots{cluster: s.cluster, parallel: s.parallel}
@@ -47,12 +49,15 @@ func (s sweep) run(ctx context.Context) ([]replay, error) {
 	}
 	replays := s.replays(recordings)
 	fmt.Fprintf(s.progress, "%d lives to replay\n", len(replays))
-	broken := atomic.Bool{}
+	broken, lived := atomic.Bool{}, atomic.Int64{}
 	err = slots.each(ctx, len(replays), func(ctx context.Context, i int, namespace string) (bool, error) {
 		if s.stop && broken.Load() {
 			return true, nil
 		}
 		clean, err := s.live(ctx, &replays[i], fmt.Sprintf("replay-%d", i), namespace)
+		if n := lived.Add(1); n%100 == 0 {
+			fmt.Fprintf(s.progress, "%d lived\n", n)
+		}
 		if len(replays[i].violations) > 0 {
 			broken.Store(true)
 		}
@@ -68,8 +73,11 @@ func (s sweep) run(ctx context.Context) ([]replay, error) {
 func (s sweep) replays(recordings []replay) []replay {
 	var all []replay
 	for _, fault := range faults() {
-		for _, recording := range recordings {
+		for i, recording := range recordings {
 			for _, request := range recording.requests {
+				if i > 0 && request.Step == "start" {
+					continue // The operator starts in the same way for every life.
+				}
 				if fault.meets(request) && s.picks(fault, request) {
 					all = append(all, replay{variant: recording.variant, fault: fault, request: request})
 				}
@@ -83,8 +91,12 @@ func (s sweep) replays(recordings []replay) []replay {
 func (s sweep) live(ctx context.Context, r *replay, name, namespace string) (clean bool, err error) {
 	began := time.Now()
 	met := atomic.Bool{}
+	steps := variants()[r.variant]
+	if r.fault.do != nil {
+		steps = upTo(steps, r.request.Step)
+	}
 	r.result, err = live(ctx, plan{
-		cluster: s.cluster, namespace: namespace, variant: r.variant, name: name, replicas: r.fault.replicas,
+		cluster: s.cluster, namespace: namespace, name: name, replicas: r.fault.replicas, steps: steps,
 		disturb: func(l *life, x *exchange) bool {
 			if r.fault.do == nil || x.Request != r.request || met.Swap(true) {
 				return false
@@ -95,6 +107,9 @@ func (s sweep) live(ctx context.Context, r *replay, name, namespace string) (cle
 	})
 	if met.Load() {
 		r.faults = 1
+		if r.fault.reason != "" && !slices.Contains(r.reasons, r.fault.reason) {
+			r.violations = append(r.violations, fmt.Sprintf("Ready was %s, never %s", strings.Join(r.reasons, ", "), r.fault.reason))
+		}
 	}
 	for _, violation := range r.violations {
 		fmt.Fprintf(s.progress, "%s, %s, %s (%s): %s\n", r.variant, r.fault.name, r.request, time.Since(began).Round(time.Second), strings.TrimSpace(violation))

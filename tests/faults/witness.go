@@ -139,11 +139,11 @@ func (w *witness) agent() *v1alpha1.LoomAgent {
 	return w.last
 }
 
-// sawReason tells whether Ready ever had a reason.
-func (w *witness) sawReason(reason string) bool {
+// said lists the reasons that Ready had.
+func (w *witness) said() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Contains(w.reasons, reason)
+	return slices.Clone(w.reasons)
 }
 
 func (w *witness) violations() []string {

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/tests/harness"
+)
+
+// mishap is something that others do to the cluster while a step goes on.
+type mishap struct {
+	name string
+	// happens tells in which steps.
+	happens func(step) bool
+	// rare mishaps disturb every life that goes on, and take long.
+	rare bool
+	do   func(ctx context.Context, l *life) error
+}
+
+func inAnyStep(s step) bool { return s.spec != nil }
+func inRun(s step) bool     { return s.code != nil && !s.tick }
+
+func mishaps() []mishap {
+	return []mishap{
+		{name: "Job deleted by hand", happens: inRun, do: func(ctx context.Context, l *life) error {
+			l.lose()
+			return l.removeJobs(ctx)
+		}},
+		{name: "status wiped", happens: inAnyStep, do: wipe},
+		{name: "node drained", happens: inAnyStep, do: drain},
+		{name: "API server restarted", happens: inAnyStep, rare: true, do: restart("kube-apiserver")},
+		{name: "etcd restarted", happens: inAnyStep, rare: true, do: restart("etcd")},
+	}
+}
+
+// wipe takes the status away, as a backup tool does that restores an object in
+// place.
+func wipe(ctx context.Context, l *life) error {
+	l.lose()
+	l.witness.wipes()
+	agent := &v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}}
+	err := l.await(ctx, converges, func(ctx context.Context) error {
+		return client.IgnoreNotFound(l.cluster.Client.Status().Patch(ctx, agent, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/status","value":{}}]`))))
+	})
+	pause(ctx, silence) // Until the witness has seen it.
+	return err
+}
+
+// drain evicts the agent's pods. That of a run takes the run with it.
+func drain(ctx context.Context, l *life) error {
+	pods := &corev1.PodList{}
+	if err := l.await(ctx, converges, func(ctx context.Context) error {
+		return l.cluster.Client.List(ctx, pods, client.InNamespace(l.namespace))
+	}); err != nil {
+		return err
+	}
+	var failed []error
+	for _, pod := range pods.Items {
+		l.lose()
+		err := l.cluster.Client.SubResource("eviction").Create(ctx, &pod, &policyv1.Eviction{})
+		failed = append(failed, client.IgnoreNotFound(err))
+	}
+	return errors.Join(failed...)
+}
+
+// restarting lets one restart come after the other.
+var restarting sync.Mutex
+
+// restart stops a component of the control plane and starts it again.
+func restart(component string) func(context.Context, *life) error {
+	return func(ctx context.Context, l *life) error {
+		restarting.Lock()
+		defer restarting.Unlock()
+		root, err := harness.Root()
+		if err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, "go", "run", "-C", filepath.Join(root, "tests", "cluster"), ".", "restart", component, "--name", l.cluster.Name)
+		cmd.Env = append(os.Environ(), "GOWORK=off")
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("restart %s: %w\n%s", component, err, bytes.TrimSpace(output))
+		}
+		return nil
+	}
+}
+
+// awaitJob waits until the agent has a Job, or for as long as a life without
+// faults needs for it.
+func (l *life) awaitJob(ctx context.Context) {
+	_ = l.await(ctx, gap, func(ctx context.Context) error { // A mishap may also come too early.
+		jobs := &batchv1.JobList{}
+		if err := l.cluster.Client.List(ctx, jobs, client.InNamespace(l.namespace)); err != nil {
+			return err
+		}
+		if len(jobs.Items) == 0 {
+			return errors.New("there is no Job yet")
+		}
+		return nil
+	})
+}
+
+// after runs a mishap a while after the step's beginning, or after its Job is
+// there.
+func (m mishap) after(ctx context.Context, l *life, s step, delay time.Duration) error {
+	if s.code != nil {
+		l.awaitJob(ctx)
+	}
+	pause(ctx, delay)
+	if err := m.do(ctx, l); err != nil {
+		return fmt.Errorf("%s: %w", m.name, err)
+	}
+	return nil
+}
