@@ -55,7 +55,7 @@ fmt: ## Format the code
 
 .PHONY: lint
 lint: ## Vet and lint every module
-	for module in $(MODULES); do (cd $$module && go vet ./... && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml ./...); done
+	for module in $(MODULES); do (cd $$module && go vet ./... && $(GOLANGCI_LINT) run --timeout 20m --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: test
 test: ## Run every test: units, the real API server and the real node

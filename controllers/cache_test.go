@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,6 +47,28 @@ func TestCacheDropsManagedFields(t *testing.T) {
 	kept, err := CacheOptions(nil).DefaultTransform(pod)
 	require.NoError(t, err)
 	assert.Empty(t, kept.(*corev1.Pod).ManagedFields)
+}
+
+// Metrics take the kind from the object, and objects from a watch carry none.
+func TestCacheNamesTheKindOfAgents(t *testing.T) {
+	var transform toolscache.TransformFunc
+	for kind, by := range CacheOptions(nil).ByObject {
+		if _, primary := kind.(*v1alpha1.LoomAgent); primary {
+			transform = by.Transform
+		}
+	}
+	require.NotNil(t, transform)
+	kept, err := transform(&v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}}})
+	require.NoError(t, err)
+	assert.Equal(t, &v1alpha1.LoomAgent{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "loom.beyond10x.dev/v1alpha1", Kind: "LoomAgent"},
+		ObjectMeta: metav1.ObjectMeta{Name: "a"},
+	}, kept)
+
+	gone := toolscache.DeletedFinalStateUnknown{Key: "n/a"}
+	kept, err = transform(gone)
+	require.NoError(t, err)
+	assert.Equal(t, gone, kept)
 }
 
 func TestCacheKeepsToTheNamespaces(t *testing.T) {
@@ -87,7 +110,7 @@ func TestIndexes(t *testing.T) {
 		"*v1.NetworkPolicy loom.owner":        {&corev1.Pod{ObjectMeta: owned}, []string{"u"}},
 		"*v1.Pod loom.label":                  {pod, []string{"a"}},
 		"*v1alpha1.LoomAgent loom.label":      {agent, []string{"a"}},
-		"*v1alpha1.LoomAgent loom.references": {agent, []string{"Secret/s"}},
+		"*v1alpha1.LoomAgent loom.references": {agent, []string{"Secret/s", "Secret/"}},
 	} {
 		require.Contains(t, got.functions, name)
 		assert.Equal(t, c.want, got.functions[name](c.object), name)

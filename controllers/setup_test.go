@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -133,8 +134,8 @@ func TestPassDrains(t *testing.T) {
 	}{
 		"short, and not stopped":        {false, 0, 0, true},
 		"long, and not stopped":         {false, 25 * time.Second, 25 * time.Second, true},
-		"stopped, and done in time":     {true, 15 * time.Second, 15 * time.Second, true},
-		"stopped, and not done in time": {true, time.Minute, 20 * time.Second, false},
+		"stopped, and done in time":     {true, 11 * time.Second, 11 * time.Second, true},
+		"stopped, and not done in time": {true, time.Minute, 12 * time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -168,6 +169,63 @@ func TestPassDrains(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The operator's own marks must not cut a back-off short; everything else that
+// somebody changes wakes the agent.
+func TestOwnMarksDoNotWakeTheAgent(t *testing.T) {
+	annotate := func(key, value string) func(*v1alpha1.LoomAgent) {
+		return func(agent *v1alpha1.LoomAgent) { agent.Annotations[key] = value }
+	}
+	remove := func(key string) func(*v1alpha1.LoomAgent) {
+		return func(agent *v1alpha1.LoomAgent) { delete(agent.Annotations, key) }
+	}
+	both := func(first, second func(*v1alpha1.LoomAgent)) func(*v1alpha1.LoomAgent) {
+		return func(agent *v1alpha1.LoomAgent) { first(agent); second(agent) }
+	}
+	pending, run := v1alpha1.CreatePendingAnnotation, v1alpha1.RunAnnotation
+	for name, c := range map[string]struct {
+		before, change func(*v1alpha1.LoomAgent)
+		want           bool
+	}{
+		"the mark is put on":                  {nil, annotate(pending, "1"), false},
+		"the mark is changed":                 {annotate(pending, "1"), annotate(pending, "2"), false},
+		"the mark is removed":                 {annotate(pending, "1"), remove(pending), false},
+		"the run takes the place of the mark": {annotate(pending, "1"), both(annotate(run, "1"), remove(pending)), false},
+		"the status is written":               {nil, func(agent *v1alpha1.LoomAgent) { agent.Status.State = v1alpha1.StateRunning }, false},
+		"a mark and the document":             {nil, both(annotate(pending, "1"), func(agent *v1alpha1.LoomAgent) { agent.Generation++ }), true},
+		"a mark and another annotation":       {nil, both(annotate(pending, "1"), annotate(v1alpha1.PausedAnnotation, "true")), true},
+		"another annotation is put on":        {nil, annotate(v1alpha1.PausedAnnotation, "true"), true},
+		"another annotation is changed":       {nil, annotate("example.com/kept", "no"), true},
+		"another annotation is removed":       {nil, remove("example.com/kept"), true},
+		"a label":                             {nil, func(agent *v1alpha1.LoomAgent) { agent.Labels = map[string]string{"team": "a"} }, true},
+		"the document":                        {nil, func(agent *v1alpha1.LoomAgent) { agent.Generation++ }, true},
+		"a deletion": {nil, func(agent *v1alpha1.LoomAgent) {
+			agent.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		}, true},
+		"a resync, which changes nothing": {nil, func(agent *v1alpha1.LoomAgent) { agent.ResourceVersion = "1" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := newAgent(serving())
+			before.ResourceVersion, before.Annotations = "1", map[string]string{"example.com/kept": "yes"}
+			if c.before != nil {
+				c.before(before)
+			}
+			after := before.DeepCopy()
+			after.ResourceVersion = "2"
+			c.change(after)
+			was := before.DeepCopy()
+			assert.Equal(t, c.want, moreThanMarks().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}))
+			assert.Equal(t, was, before, "the objects are the cache's")
+		})
+	}
+	agent := newAgent(serving())
+	assert.True(t, moreThanMarks().Create(event.CreateEvent{Object: agent}))
+	assert.True(t, moreThanMarks().Delete(event.DeleteEvent{Object: agent}))
+	assert.False(t, moreThanMarks().Update(event.UpdateEvent{
+		ObjectOld: &v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}},
+		ObjectNew: &v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2", Annotations: map[string]string{pending: "1"}}},
+	}), "the first annotation of all")
 }
 
 // The three controllers share one queue, so passes over one agent never overlap.

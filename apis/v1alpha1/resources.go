@@ -25,14 +25,14 @@ type Resources struct {
 // +kubebuilder:validation:Type=""
 // +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:MaxLength=32
-// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?([numkKMGTPE]|[KMGTPE]i|[eE][0-9])?$`
+// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?([numkMGTPE]|[KMGTPE]i|[eE][0-9])?$`
 type Amount string
 
 // Amounts are kept as text. Reading a resource.Quantity fails on some texts
 // that the schema of a Quantity takes, and needs minutes for others, and a
 // stored document must never keep the operator from reading the rest (case
 // A05). Those that follow this syntax are harmless.
-var amountSyntax = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,30})?([numkKMGTPE]|[KMGTPE]i|[eE][0-9])?$`)
+var amountSyntax = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,30})?([numkMGTPE]|[KMGTPE]i|[eE][0-9])?$`)
 
 var errAmount = errors.New("not an amount such as 500m, 2 or 1Gi")
 

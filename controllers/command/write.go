@@ -6,7 +6,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,7 +23,7 @@ import (
 // guard as can be taken now.
 func (c command) write(ctx context.Context, pass *journal.Pass) error {
 	in := c.Input(pass)
-	config, job := workload.Config(in), workload.Job(in)
+	job := workload.Job(in)
 	if err := c.Children.Workloads(ctx, pass, children.Named(job)); err != nil {
 		return err
 	}
@@ -36,29 +35,36 @@ func (c command) write(ctx context.Context, pass *journal.Pass) error {
 	case guard.Yield:
 		return c.yield(ctx, pass, found)
 	case guard.Create:
-		if err := c.prepare(ctx, pass, in, config); err != nil {
+		if err := c.prepare(ctx, pass, in); err != nil {
 			return err
 		}
 		return c.create(ctx, pass, job)
 	case guard.Adopt:
 		return c.record(pass, found)
+	default:
+		return c.goOn(ctx, pass, step, found, in)
 	}
+}
+
+// goOn takes the steps of a run that was started before.
+func (c command) goOn(ctx context.Context, pass *journal.Pass, step guard.Step, found *batchv1.Job, in workload.Input) error {
 	if err := intake.Admit(pass); err != nil {
 		return err
 	}
 	switch step {
 	case guard.Follow:
-		return c.follow(ctx, pass, found, config)
+		return c.follow(ctx, pass, found, workload.Config(in))
 	case guard.Discard:
 		return c.discard(ctx, pass, found)
 	default:
-		return c.lose(pass, job.Name)
+		return c.lose(pass, workload.JobName(in.Agent))
 	}
 }
 
 // prepare writes what the Job will mount, and removes what only an earlier Job
 // mounted.
-func (c command) prepare(ctx context.Context, pass *journal.Pass, in workload.Input, config *corev1.ConfigMap) error {
+func (c command) prepare(ctx context.Context, pass *journal.Pass, in workload.Input) error {
+	config := workload.Config(in)
 	keep := children.Present(workload.NetworkPolicy(in), config)
 	if err := c.Children.Attachments(ctx, pass, children.Named(keep...)); err != nil {
 		return err

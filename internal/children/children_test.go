@@ -3,6 +3,7 @@ package children_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -87,6 +88,10 @@ func TestEnsureExplainsErrors(t *testing.T) {
 			policy, "False/ChildForbidden",
 			`The API server does not let the operator write ConfigMap "config": ValidatingAdmissionPolicy 'p' denied request: no. It is tried again; change the role, quota or policy that the text names.`, false,
 		},
+		"an answer that is none of the API server's": {
+			errors.New("dial tcp 10.0.0.1:6443: connection refused"), "False/ReconcileError",
+			`The operator could not write ConfigMap "config": the API server gave no answer. It is tried again with growing delays.`, false,
+		},
 		"any other": {
 			apierrors.NewInternalError(errors.New("etcd")), "False/ReconcileError",
 			`The operator could not write ConfigMap "config": Internal error occurred: etcd. It is tried again with growing delays.`, false,
@@ -160,8 +165,16 @@ func TestEnsureWaitsForAChildThatIsGoing(t *testing.T) {
 
 func TestExplainLeavesAlone(t *testing.T) {
 	conflict := apierrors.NewConflict(configMaps, "config", errors.New("changed"))
-	assert.NoError(t, children.Explain(nil, "write", "Job", "j"))
-	assert.Equal(t, conflict, children.Explain(conflict, "write", "Job", "j"))
+	for name, err := range map[string]error{
+		"no error":           nil,
+		"a conflict":         conflict,
+		"a wait":             stages.Wait("ChildTerminating", "It is being deleted.", 0),
+		"a wrapped wait":     fmt.Errorf("ensure Job: %w", stages.Wait("ChildTerminating", "It is being deleted.", 0)),
+		"a stop":             stages.Stop("Refused", "It is refused."),
+		"a wrapped conflict": fmt.Errorf("ensure Job: %w", conflict),
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, err, children.Explain(err, "write", "Job", "j")) })
+	}
 }
 
 func TestServerText(t *testing.T) {

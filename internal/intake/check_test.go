@@ -70,7 +70,7 @@ func TestRefusedDocumentLeavesNothingRunning(t *testing.T) {
 	assert.Equal(t, v1alpha1.AgentServe, status.Variant)
 	require.NotNil(t, status.Check)
 	assert.Equal(t, int32(1), status.Check.ExitCode)
-	for condition, want := range map[string]string{"Ready": "False/Refused", "Checked": "False/Refused", "Synced": "True/ReconcileSuccess"} {
+	for condition, want := range map[string]string{"Ready": "False/Refused", "Checked": "False/Refused", "Stalled": "True/Refused", "Synced": "True/ReconcileSuccess"} {
 		verdict, message := w.condition(condition)
 		assert.Equal(t, want, verdict)
 		assert.Equal(t, condition != "Synced", message == status.Check.Message)
@@ -124,6 +124,62 @@ func TestGuardrailOfARefusedDocument(t *testing.T) {
 		assert.Equal(t, []string{"policy"}, w.left())
 		verdict, _ := w.condition("Ready")
 		assert.Equal(t, "False/Refused", verdict)
+	})
+}
+
+// The guardrail is there before anything can run, whatever holds the agent up
+// later (design section 8).
+func TestGuardrailOfAnAcceptedDocument(t *testing.T) {
+	confined := func() *v1alpha1.LoomAgent {
+		agent := good(v1alpha1.LoomAgentStatus{})
+		agent.Spec.Boundary = &v1alpha1.Boundary{}
+		return agent
+	}
+	exists := func(w *world) bool {
+		return w.client.Get(t.Context(), client.ObjectKey{Namespace: "n", Name: "a"}, &networkingv1.NetworkPolicy{}) == nil
+	}
+
+	t.Run("is written before the workload's stage", func(t *testing.T) {
+		w := newWorld(t, confined())
+		w.work = func(context.Context, *journal.Pass) error {
+			assert.True(t, exists(w))
+			return nil
+		}
+		_, err := w.pass()
+		require.NoError(t, err)
+		assert.Equal(t, 1, w.worked)
+		assert.Equal(t, []string{"apply"}, w.childWrites)
+
+		_, err = w.pass()
+		require.NoError(t, err)
+		assert.Empty(t, w.childWrites)
+	})
+	t.Run("is written while a reference is missing", func(t *testing.T) {
+		agent := confined()
+		agent.Spec.SecretRef = &v1alpha1.SecretRef{Name: "none"}
+		w := newWorld(t, agent)
+		_, err := w.pass()
+		require.NoError(t, err)
+		assert.Zero(t, w.worked)
+		assert.True(t, exists(w))
+	})
+	t.Run("keeps the workload from being written when it cannot be", func(t *testing.T) {
+		w := newWorld(t, confined())
+		w.apply = apierrors.NewForbidden(schema.GroupResource{Resource: "networkpolicies"}, "a", errBroken)
+		_, err := w.pass()
+		require.ErrorIs(t, err, w.apply)
+		assert.Zero(t, w.worked)
+		verdict, _ := w.condition(v1alpha1.ConditionChecked)
+		assert.Equal(t, "False/ChildForbidden", verdict)
+	})
+	t.Run("is left alone while the agent is paused", func(t *testing.T) {
+		agent := confined()
+		agent.Annotations = map[string]string{v1alpha1.PausedAnnotation: "true"}
+		w := newWorld(t, agent)
+		_, err := w.pass()
+		require.NoError(t, err)
+		assert.Empty(t, w.childWrites)
+		assert.False(t, exists(w))
 	})
 }
 

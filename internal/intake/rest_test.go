@@ -67,21 +67,24 @@ func TestSummary(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome error
 		synced  string
+		stalled string // absent when empty
 		trouble bool
 	}{
-		"success":                                {nil, "True/ReconcileSuccess", false},
-		"a settled negative answer":              {stages.Stop("RunFailed", "It failed."), "True/ReconcileSuccess", false},
-		"a failure":                              {stages.Fail("Broken", "It broke.", errBroken), "False/ReconcileError", false},
-		"a failure for good":                     {stages.Terminal(errBroken), "False/ReconcileError", false},
-		"a wait that passes by itself":           {stages.Wait("RolloutInProgress", "Pods start.", 0), "True/ReconcileSuccess", false},
-		"a run":                                  {stages.Wait("Running", "It runs.", 0), "True/ReconcileSuccess", false},
-		"the former workload is going":           {stages.Wait("ReplacingVariant", "It goes.", 0), "True/ReconcileSuccess", false},
-		"a child is going":                       {stages.Wait("ChildTerminating", "It goes.", 0), "True/ReconcileSuccess", false},
-		"a queue holds the Job":                  {stages.Wait("JobSuspended", "It is held.", 0), "True/ReconcileSuccess", false},
-		"a person asked for no pods":             {stages.Wait("ScaledToZero", "No pods.", 0), "True/ReconcileSuccess", false},
-		"an image that cannot be pulled":         {stages.Wait("ImagePullFailed", "No such image.", 0), "True/ReconcileSuccess", true},
-		"an object of somebody else":             {stages.Wait("NameTaken", "It is taken.", 0), "True/ReconcileSuccess", true},
-		"a rollout that does not come to an end": {stages.Wait("ProgressDeadlineExceeded", "Too late.", 0), "True/ReconcileSuccess", true},
+		"success":                                {nil, "True/ReconcileSuccess", "", false},
+		"a settled negative answer":              {stages.Stop("RunFailed", "It failed."), "True/ReconcileSuccess", "True/RunFailed", false},
+		"a failure":                              {stages.Fail("Broken", "It broke.", errBroken), "False/ReconcileError", "", false},
+		"a failure for good":                     {stages.Terminal(errBroken), "False/ReconcileError", "True/ReconcileError", false},
+		"a failure with words for good":          {stages.Fail("ChildInvalid", "It is invalid.", stages.Terminal(errBroken)), "False/ReconcileError", "True/ChildInvalid", false},
+		"a failure without words":                {errBroken, "False/ReconcileError", "", false},
+		"a wait that passes by itself":           {stages.Wait("RolloutInProgress", "Pods start.", 0), "True/ReconcileSuccess", "", false},
+		"a run":                                  {stages.Wait("Running", "It runs.", 0), "True/ReconcileSuccess", "", false},
+		"the former workload is going":           {stages.Wait("ReplacingVariant", "It goes.", 0), "True/ReconcileSuccess", "", false},
+		"a child is going":                       {stages.Wait("ChildTerminating", "It goes.", 0), "True/ReconcileSuccess", "", false},
+		"a queue holds the Job":                  {stages.Wait("JobSuspended", "It is held.", 0), "True/ReconcileSuccess", "", false},
+		"a person asked for no pods":             {stages.Wait("ScaledToZero", "No pods.", 0), "True/ReconcileSuccess", "", false},
+		"an image that cannot be pulled":         {stages.Wait("ImagePullFailed", "No such image.", 0), "True/ReconcileSuccess", "", true},
+		"an object of somebody else":             {stages.Wait("NameTaken", "It is taken.", 0), "True/ReconcileSuccess", "", true},
+		"a rollout that does not come to an end": {stages.Wait("ProgressDeadlineExceeded", "Too late.", 0), "True/ReconcileSuccess", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, good(v1alpha1.LoomAgentStatus{}))
@@ -94,6 +97,13 @@ func TestSummary(t *testing.T) {
 			if _, told := w.condition("Ready"); failed {
 				assert.Equal(t, told, message)
 			}
+			if stalled, found := stages.GetCondition(w.agent(), v1alpha1.ConditionStalled); found {
+				assert.Equal(t, c.stalled, string(stalled.Status)+"/"+stalled.Reason)
+				_, told := w.condition("Ready")
+				assert.Equal(t, told, stalled.Message)
+			} else {
+				assert.Empty(t, c.stalled)
+			}
 			if c.trouble {
 				ready, told := w.condition("Ready")
 				_, reason, _ := strings.Cut(ready, "/")
@@ -102,5 +112,45 @@ func TestSummary(t *testing.T) {
 			}
 			assert.Equal(t, failed, w.sent("Warning"))
 		})
+	}
+}
+
+// Tools that follow kstatus give up on an agent that is stalled, so the
+// condition goes as soon as the agent goes on.
+func TestStalledIsRetired(t *testing.T) {
+	for name, next := range map[string]error{
+		"by a success": nil,
+		"by a wait":    stages.Wait("Running", "It runs.", 0),
+		"by a failure": errBroken,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, good(v1alpha1.LoomAgentStatus{}))
+			outcome := stages.Stop("RunFailed", "It failed.")
+			w.work = func(context.Context, *journal.Pass) error { return outcome }
+			_, err := w.pass()
+			require.NoError(t, err)
+			verdict, _ := w.condition(v1alpha1.ConditionStalled)
+			require.Equal(t, "True/RunFailed", verdict)
+
+			outcome = next
+			_, _ = w.pass()
+			_, found := stages.GetCondition(w.agent(), v1alpha1.ConditionStalled)
+			assert.False(t, found)
+		})
+	}
+}
+
+// The list of reasons is closed, so an error without words of its own gets the
+// one for that; its text may hold a secret and is for the log.
+func TestFailureWithoutWords(t *testing.T) {
+	w := newWorld(t, good(v1alpha1.LoomAgentStatus{}))
+	w.work = func(context.Context, *journal.Pass) error { return errBroken }
+	_, err := w.pass()
+	require.ErrorIs(t, err, errBroken)
+	for _, condition := range []string{"Ready", v1alpha1.ConditionAvailable, v1alpha1.ConditionSynced} {
+		verdict, message := w.condition(condition)
+		assert.Equal(t, "False/ReconcileError", verdict)
+		assert.Contains(t, message, `Stage "work" failed (Error).`)
+		assert.NotContains(t, message, "broken")
 	}
 }

@@ -66,7 +66,7 @@ func TestWhatIsNotKnownIsNotWritten(t *testing.T) {
 }
 
 func TestStatusWithoutRecord(t *testing.T) {
-	check := &v1alpha1.CheckResult{ExitCode: 1, Message: "of another object"}
+	check := &v1alpha1.CheckResult{ExitCode: 1, Message: "spec.env: Wrong."}
 	for name, c := range map[string]struct {
 		generation int64
 		status     v1alpha1.LoomAgentStatus
@@ -74,10 +74,13 @@ func TestStatusWithoutRecord(t *testing.T) {
 	}{
 		"a new agent, with the schema's default":      {1, v1alpha1.LoomAgentStatus{State: v1alpha1.StatePending}, false},
 		"restored from a backup with its status":      {1, v1alpha1.LoomAgentStatus{ObservedGeneration: 7, State: v1alpha1.StateRefused, Check: check}, false},
-		"restored, one generation ahead":              {1, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StateFailed}, false},
-		"of the agent's own generation":               {2, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StateFailed}, true},
-		"of an earlier generation, after an edit":     {3, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StateFailed}, true},
-		"a state that this version does not know yet": {2, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: "Hibernating"}, true},
+		"restored, one generation ahead":              {1, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StateFailed, Check: check}, false},
+		"of the agent's own generation":               {2, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StateFailed, Check: check}, true},
+		"of an earlier generation, after an edit":     {3, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StateFailed, Check: check}, true},
+		"a state that this version does not know yet": {2, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: "Hibernating", Check: check}, true},
+		"applied and not judged yet":                  {2, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StatePending}, true},
+		"a verdict that somebody took away":           {2, v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StateRunning}, false},
+		"a verdict and a state that are gone":         {2, v1alpha1.LoomAgentStatus{ObservedGeneration: 2}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			agent := &v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: c.generation}, Status: c.status}
@@ -101,7 +104,7 @@ func randomRecord(random *rand.Rand) lifecycle.Record {
 		State:              lifecycle.States()[random.IntN(6)],
 		Variant:            []lifecycle.Variant{"", lifecycle.VariantAgentServe, lifecycle.VariantCommand}[random.IntN(3)],
 	}
-	if random.IntN(2) == 0 {
+	if record.State != lifecycle.Pending || random.IntN(2) == 0 { // Only a pending one has no verdict.
 		record.Check = &lifecycle.Check{ExitCode: random.Int32(), Message: []string{"", "spec: wrong.\nspec.env: wrong, too."}[random.IntN(2)]}
 	}
 	if random.IntN(2) == 0 {

@@ -40,7 +40,7 @@ func TestDeployment(t *testing.T) {
 		"change that the controller has not seen, of the recorded generation": {
 			DeploymentFacts{Deployment: unseen, Recorded: lifecycle.Available}, none, true, v1alpha1.ReasonRolloutInProgress, nil},
 		"A57 only pods of the former template are available": {
-			DeploymentFacts{Deployment: deployment(1, counts(2, 1, 1))}, none, false, v1alpha1.ReasonRolloutInProgress, []string{"0 of 1 pods"}},
+			DeploymentFacts{Deployment: deployment(1, counts(2, 1, 1))}, none, false, v1alpha1.ReasonRolloutInProgress, []string{"0 of 1 pods of the present document", "Pods of a former document serve meanwhile."}},
 		"A57 change seen, no pod of it yet": {
 			DeploymentFacts{Deployment: deployment(1, counts(1, 0, 1))}, none, false, v1alpha1.ReasonRolloutInProgress, nil},
 		"pod of the present template available beside the former": {
@@ -133,6 +133,34 @@ func TestTroubleIsLookedForInPodsThatAreNotAvailable(t *testing.T) {
 	view := Deployment(DeploymentFacts{Name: "s", Deployment: deployment(2, counts(2, 2, 1)), Pods: []corev1.Pod{looping, stable}})
 	assert.Contains(t, view.Cause.Message, "s-1-looping")
 	assert.NotContains(t, view.Cause.Message, "s-1-stable")
+}
+
+// From the first write of a Deployment to its first available pod the text stays
+// the same, so that the status is not written again in between (case A57).
+func TestA57StartingSaysWhoServesMeanwhile(t *testing.T) {
+	const starting = "Deployment s: 0 of 2 pods of the present document are available. They are starting."
+	unseen := func(status appsv1.DeploymentStatus) *appsv1.Deployment {
+		d := deployment(2, status)
+		d.Generation = 2
+		return d
+	}
+	for name, c := range map[string]struct {
+		deployment *appsv1.Deployment
+		want       string
+	}{
+		"just created":                                {unseen(counts(0, 0, 0)), starting},
+		"seen, no pod yet":                            {deployment(2, counts(0, 0, 0)), starting},
+		"pods start":                                  {deployment(2, counts(2, 2, 0)), starting},
+		"just changed, former pods serve":             {unseen(counts(2, 2, 2)), starting + " Pods of a former document serve meanwhile."},
+		"change seen, former pods serve":              {deployment(2, counts(2, 0, 2)), starting + " Pods of a former document serve meanwhile."},
+		"present pods start beside former that serve": {deployment(2, counts(3, 1, 2)), starting + " Pods of a former document serve meanwhile."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := Deployment(DeploymentFacts{Name: "s", Deployment: c.deployment})
+			assert.Equal(t, Cause{v1alpha1.ReasonRolloutInProgress, c.want}, view.Cause)
+			assert.Nil(t, view.Observation)
+		})
+	}
 }
 
 func TestA58NothingChangesFromRestartToRestart(t *testing.T) {

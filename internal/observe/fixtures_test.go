@@ -30,7 +30,7 @@ func controlledBy(uid types.UID) []metav1.OwnerReference {
 // runPod is a pod of a Job with the agent's container in this state.
 func runPod(phase corev1.PodPhase, state corev1.ContainerState, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "c-1-abcde", CreationTimestamp: second(1), OwnerReferences: controlledBy(jobUID)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "t", Name: "c-1-abcde", CreationTimestamp: second(1), OwnerReferences: controlledBy(jobUID)},
 		Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever,
 			Containers:    []corev1.Container{{Name: v1alpha1.AgentContainer, Image: image, Command: []string{"/bin/agent"}}},
@@ -125,7 +125,7 @@ func deleted(pod *corev1.Pod) { pod.DeletionTimestamp = new(second(40)) }
 // job is a run with a backoff limit of 0 and these conditions.
 func job(conditions ...batchv1.JobCondition) *batchv1.Job {
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: "c-1", UID: jobUID},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "t", Name: "c-1", UID: jobUID},
 		Spec:       batchv1.JobSpec{BackoffLimit: new(int32(0)), Suspend: new(false)},
 		Status:     batchv1.JobStatus{Conditions: conditions},
 	}
@@ -134,6 +134,19 @@ func job(conditions ...batchv1.JobCondition) *batchv1.Job {
 func jobIs(of batchv1.JobConditionType, reason string) batchv1.JobCondition {
 	return batchv1.JobCondition{Type: of, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: second(50)}
 }
+
+// byPolicy is a Job that failed by its pod failure policy, which says this.
+func byPolicy(message string) batchv1.JobCondition {
+	condition := jobIs(batchv1.JobFailed, batchv1.JobReasonPodFailurePolicy)
+	condition.Message = message
+	return condition
+}
+
+// What the Job controller writes for the two rules of the policy.
+const (
+	policyTellsCode       = "Container agent for pod t/c-1-abcde failed with exit code 7 matching FailJob rule at index 1"
+	policyTellsDisruption = "Pod t/c-1-abcde has condition DisruptionTarget matching FailJob rule at index 0"
+)
 
 var (
 	complete  = jobIs(batchv1.JobComplete, "CompletionsReached")

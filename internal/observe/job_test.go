@@ -50,6 +50,30 @@ func TestFinishedJob(t *testing.T) {
 		"A24 drained": {
 			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(143, "Error"), drained)},
 			lifecycle.RunFailed, end(new(int32(143)), 30, "EvictionByEvictionAPI"), v1alpha1.ReasonDisrupted, nil},
+		"A24 drained and the pod is gone": {
+			byPolicy(policyTellsDisruption), nil,
+			lifecycle.RunFailed, end(nil, 50, "DisruptionTarget"), v1alpha1.ReasonDisrupted, []string{"taken away", "not at fault"}},
+		"A24 drained and the pod still tells more": {
+			byPolicy(policyTellsDisruption), []corev1.Pod{runPod(corev1.PodFailed, exited(143, "Error"), drained)},
+			lifecycle.RunFailed, end(new(int32(143)), 30, "EvictionByEvictionAPI"), v1alpha1.ReasonDisrupted, []string{"EvictionByEvictionAPI"}},
+		"failed, the pod is gone and the Job tells the exit code": {
+			byPolicy(policyTellsCode), nil,
+			lifecycle.RunFailed, end(new(int32(7)), 50, "PodFailurePolicy"), v1alpha1.ReasonRunFailed, []string{"PodFailurePolicy", "exit code 7"}},
+		"failed by the policy and the container still tells more": {
+			byPolicy(policyTellsCode), []corev1.Pod{runPod(corev1.PodFailed, exited(4, "Error"))},
+			lifecycle.RunFailed, end(new(int32(4)), 30, "Error"), v1alpha1.ReasonRunFailed, []string{"exit code 4"}},
+		"A22 the Job tells the exit code of another container": {
+			byPolicy("Container agent-proxy for pod t/c-1-abcde failed with exit code 7 matching FailJob rule at index 1"), nil,
+			lifecycle.RunFailed, end(nil, 50, "PodFailurePolicy"), v1alpha1.ReasonExitUnknown, []string{"cannot be known"}},
+		"the Job tells a code that no program has": {
+			byPolicy("Container agent for pod t/c-1-abcde failed with exit code 99999999999 matching FailJob rule at index 1"), nil,
+			lifecycle.RunFailed, end(nil, 50, "PodFailurePolicy"), v1alpha1.ReasonExitUnknown, nil},
+		"the Job's text comes with another reason": {
+			func() batchv1.JobCondition { c := failedJob; c.Message = policyTellsCode; return c }(), nil,
+			lifecycle.RunFailed, end(nil, 50, "BackoffLimitExceeded"), v1alpha1.ReasonExitUnknown, nil},
+		"the Job's text of a disruption comes with another reason": {
+			func() batchv1.JobCondition { c := failedJob; c.Message = policyTellsDisruption; return c }(), nil,
+			lifecycle.RunFailed, end(nil, 50, "BackoffLimitExceeded"), v1alpha1.ReasonExitUnknown, nil},
 		"A38 evicted with exit code 0": {
 			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(0, "Completed"), because("Evicted", ""))},
 			lifecycle.RunFailed, end(new(int32(0)), 30, "Evicted"), v1alpha1.ReasonEvicted, nil},
@@ -153,7 +177,7 @@ func TestActiveJob(t *testing.T) {
 		"deadline passed, pod still ending": {
 			job(jobIs(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded)), []corev1.Pod{runPod(corev1.PodRunning, running, deleted)}, nil, true, v1alpha1.ReasonDeadlineExceeded, nil},
 		"A47 suspended": {
-			ofJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, false, v1alpha1.ReasonJobSuspended, []string{"suspended"}},
+			ofJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, false, v1alpha1.ReasonJobSuspended, []string{"suspended by somebody else", `kubectl -n t patch job c-1 -p '{"spec":{"suspend":false}}'`}},
 		"pod that only the Job knows": {
 			ofJob(func(j *batchv1.Job) { j.Status.Active = 1 }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, true, v1alpha1.ReasonRunning, nil},
 	}
@@ -181,6 +205,82 @@ func TestNeedsEvents(t *testing.T) {
 	assert.False(t, NeedsEvents(suspended, nil), "a suspended Job makes no pod")
 	assert.False(t, NeedsEvents(job(complete), nil), "a finished Job makes no pod")
 	assert.False(t, NeedsEvents(nil, nil))
+}
+
+func TestEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		condition batchv1.JobCondition
+		want      bool
+	}{
+		"completed":             {complete, true},
+		"failed":                {failedJob, true},
+		"about to fail":         {jobIs(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded), false},
+		"suspended":             {jobIs(batchv1.JobSuspended, "JobSuspended"), false},
+		"not failed, expressly": {batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionFalse}, false},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, Ended(job(c.condition))) })
+	}
+}
+
+func TestA29UnstartedRunTakesNothingAwayWithIt(t *testing.T) {
+	stuck := runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""))
+	unschedulable := withCondition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable, "0/1 nodes are available: 1 Insufficient cpu.")
+	for name, c := range map[string]struct {
+		job  *batchv1.Job
+		pods []corev1.Pod
+		want bool
+	}{
+		"bad image":                             {job(), []corev1.Pod{stuck}, true},
+		"no node":                               {job(), []corev1.Pod{runPod(corev1.PodPending, corev1.ContainerState{}, unschedulable)}, true},
+		"init container that fails":             {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("PodInitializing", ""), withInit("setup", exited(1, "Error")))}, true},
+		"no pod yet":                            {job(), nil, false},
+		"about to start":                        {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ContainerCreating", ""))}, false},
+		"the program runs":                      {job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, false},
+		"the program runs and is being stopped": {job(), []corev1.Pod{runPod(corev1.PodRunning, running, deleted)}, false},
+		"the program has ended, a sidecar has not": {job(), []corev1.Pod{runPod(corev1.PodRunning, exited(0, "Completed"), withSidecar("istio-proxy", running))}, false},
+		"the program ended before":                 {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""), lastExit(1, "Error"))}, false},
+		"the program of another try runs":          {job(), []corev1.Pod{stuck, runPod(corev1.PodRunning, running, named("c-1-zzzzz"))}, false},
+		"the Job has ended":                        {job(failedJob), []corev1.Pod{stuck}, false},
+		"pod of another Job":                       {job(), []corev1.Pod{changed(stuck, []func(*corev1.Pod){func(p *corev1.Pod) { p.OwnerReferences = controlledBy("other") }})}, false},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, Unstarted(c.job, c.pods)) })
+	}
+}
+
+func TestNeedsPods(t *testing.T) {
+	failed := []corev1.Pod{runPod(corev1.PodFailed, exited(1, "Error"))}
+	retried := job(failedJob)
+	retried.Spec.BackoffLimit = new(int32(2))
+	assert.False(t, NeedsPods(job(), nil), "it goes on")
+	assert.False(t, NeedsPods(nil, nil))
+	assert.True(t, NeedsPods(job(failedJob), nil), "a pod may tell the exit code")
+	assert.True(t, NeedsPods(job(byPolicy(policyTellsDisruption)), nil), "a pod may tell the exit code")
+	assert.False(t, NeedsPods(job(failedJob), failed), "the pod tells it")
+	assert.False(t, NeedsPods(job(byPolicy(policyTellsCode)), nil), "the Job tells it")
+	assert.True(t, NeedsPods(retried, failed), "there may be a later try")
+}
+
+func TestRecorded(t *testing.T) {
+	for name, c := range map[string]struct {
+		run       *v1alpha1.RunEnd
+		completed bool
+		want      Cause
+	}{
+		"completed": {&v1alpha1.RunEnd{ExitCode: new(int32(0)), Reason: new("Completed")}, true,
+			Cause{v1alpha1.ReasonCompleted, "The program ended with exit code 0 (Completed)."}},
+		"failed": {&v1alpha1.RunEnd{ExitCode: new(int32(137)), Reason: new("OOMKilled")}, false,
+			Cause{v1alpha1.ReasonRunFailed, "The program ended with exit code 137 (OOMKilled)."}},
+		"A23 failed, no code": {&v1alpha1.RunEnd{Reason: new("BackoffLimitExceeded")}, false,
+			Cause{v1alpha1.ReasonRunFailed, "The program ended with an exit code that is not known (BackoffLimitExceeded)."}},
+		"failed, no reason": {&v1alpha1.RunEnd{ExitCode: new(int32(1))}, false,
+			Cause{v1alpha1.ReasonRunFailed, "The program ended with exit code 1."}},
+		"the Job is gone": {&v1alpha1.RunEnd{Reason: new(v1alpha1.ReasonRunLost)}, false,
+			Cause{v1alpha1.ReasonRunLost, "The program ended with an exit code that is not known (RunLost)."}},
+		"nothing is known": {nil, false,
+			Cause{v1alpha1.ReasonRunFailed, "The program ended with an exit code that is not known."}},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, Recorded(c.run, c.completed)) })
+	}
 }
 
 func TestA44RetriesThatTheJobMayMakeAreNotExtra(t *testing.T) {

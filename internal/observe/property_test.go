@@ -209,7 +209,7 @@ func (g dice) job() batchv1.Job {
 	for _, of := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget} {
 		if g.IntN(3) == 0 {
 			conditions = append(conditions, batchv1.JobCondition{Type: of, Status: pick(g, corev1.ConditionTrue, corev1.ConditionFalse, "garbage"),
-				Reason: g.text(), LastTransitionTime: pick(g, metav1.Time{}, second(g.IntN(60)))})
+				Reason: pick(g, g.text(), batchv1.JobReasonPodFailurePolicy), Message: pick(g, g.text(), policyTellsCode, policyTellsDisruption), LastTransitionTime: pick(g, metav1.Time{}, second(g.IntN(60)))})
 		}
 	}
 	job := tick(fmt.Sprintf("c-%d", g.IntN(1000)), conditions...)

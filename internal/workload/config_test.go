@@ -123,6 +123,16 @@ func TestInputOfAUsersConfigMapIsProjected(t *testing.T) {
 	assert.Equal(t, ConfigName(in.Agent), sources[0].ConfigMap.Name)
 }
 
+func TestMounts(t *testing.T) {
+	in := with(t, "{command: {}, connectorsConfig: c, schedule: {cron: x, input: {configMapKeyRef: {name: inputs, key: k}}}}")
+	pod := CronJob(in).Spec.JobTemplate.Spec.Template.Spec
+	assert.True(t, Mounts(pod, ConfigName(in.Agent)))
+	assert.True(t, Mounts(pod, "inputs"), "also one of the user")
+	assert.False(t, Mounts(pod, "other"))
+	assert.False(t, Mounts(Job(with(t, "{command: {}}")).Spec.Template.Spec, ConfigName(in.Agent)))
+	assert.False(t, Mounts(corev1.PodSpec{}, ""))
+}
+
 func TestConfigNameDependsOnTheDataAlone(t *testing.T) {
 	base := with(t, "{configFiles: [{name: a, content: one}, {name: b, content: two}]}").Agent
 	same := map[string]func(*v1alpha1.LoomAgent){

@@ -20,8 +20,32 @@ func TestA03ARunIsNotRepeatedUnlessTheDocumentAsksForIt(t *testing.T) {
 			assert.Equal(t, new(batchv1.Failed), spec.PodReplacementPolicy)
 			assert.Equal(t, corev1.RestartPolicyNever, spec.Template.Spec.RestartPolicy)
 			assert.Nil(t, spec.ActiveDeadlineSeconds)
-			assert.Nil(t, spec.PodFailurePolicy)
 			assert.Nil(t, spec.ManualSelector)
+		})
+	}
+}
+
+// An eviction removes the pod before the Job has ended. The policy makes the Job
+// tell why its pod failed, the disruption before the exit code that comes of it.
+func TestA24TheJobItselfTellsWhyItsPodFailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		run  string
+		want *batchv1.PodFailurePolicy
+	}{
+		"one try": {"{}", &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+			{Action: batchv1.PodFailurePolicyActionFailJob, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+				{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue},
+			}},
+			{Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+				ContainerName: new("agent"), Operator: batchv1.PodFailurePolicyOnExitCodesOpNotIn, Values: []int32{0},
+			}},
+		}}},
+		"more tries, which a policy that fails the Job would take away": {"{backoffLimit: 1}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := with(t, "{run: "+c.run+"}")
+			assert.Equal(t, c.want, Job(in).Spec.PodFailurePolicy)
+			assert.Equal(t, c.want, CronJob(in).Spec.JobTemplate.Spec.PodFailurePolicy)
 		})
 	}
 }
@@ -65,13 +89,20 @@ func TestCronJob(t *testing.T) {
 				SuccessfulJobsHistoryLimit: new(int32(3)), FailedJobsHistoryLimit: new(int32(1)),
 			},
 		},
+		"the last run of each kind is kept to be recorded": {
+			spec: "{schedule: {cron: c, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0}}",
+			want: batchv1.CronJobSpec{
+				Schedule: "c", Suspend: new(false), ConcurrencyPolicy: batchv1.ForbidConcurrent,
+				SuccessfulJobsHistoryLimit: new(int32(1)), FailedJobsHistoryLimit: new(int32(1)),
+			},
+		},
 		"all that the document can say": {
 			spec: `{schedule: {cron: c, timeZone: Europe/Berlin, startingDeadlineSeconds: 0, suspend: true,
-				concurrencyPolicy: Allow, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 9}}`,
+				concurrencyPolicy: Allow, successfulJobsHistoryLimit: 4, failedJobsHistoryLimit: 9}}`,
 			want: batchv1.CronJobSpec{
 				Schedule: "c", TimeZone: new("Europe/Berlin"), StartingDeadlineSeconds: new(int64(0)),
 				Suspend: new(true), ConcurrencyPolicy: batchv1.AllowConcurrent,
-				SuccessfulJobsHistoryLimit: new(int32(0)), FailedJobsHistoryLimit: new(int32(9)),
+				SuccessfulJobsHistoryLimit: new(int32(4)), FailedJobsHistoryLimit: new(int32(9)),
 			},
 		},
 		"the agent is suspended, its schedule is not": {

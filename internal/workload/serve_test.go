@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-func TestA32NeverTwoPodsOnOneClaim(t *testing.T) {
+// Case A32: a rolling update and a volume for one node wait for each other.
+func TestNeverTwoPodsOnOneClaim(t *testing.T) {
 	tests := map[string]struct {
 		spec string
 		want appsv1.DeploymentStrategyType

@@ -202,6 +202,17 @@ func TestEnsureAppliesNoStatusAndNoDigestOfADigest(t *testing.T) {
 	assert.Equal(t, stages.Unchanged, change, "the digest is not part of what it is a digest of")
 }
 
+func TestEnsureKeepsEveryCharacter(t *testing.T) {
+	const text = "\r\n\t \u007f\u0085 \u2028\u2029 \ufeff\ufffe\uffff 日本 \U0001f600 \\u2028 \"<&>\" \n"
+	w := newWorld(t)
+	_, err := w.ensure(data("message", text))
+	require.NoError(t, err)
+	assert.Equal(t, text, w.child().Data["message"])
+	change, err := w.ensure(data("message", text))
+	require.NoError(t, err)
+	assert.Equal(t, stages.Unchanged, change)
+}
+
 func TestEnsureOnAnOldReadRestartsThePass(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.ensure(data("message", "hello"))

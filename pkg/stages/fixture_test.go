@@ -1,7 +1,9 @@
 package stages_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -145,7 +147,7 @@ func newWorldOf(t *testing.T, b *fake.ClientBuilder, objects []client.Object) *w
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 				what := "patch"
 				if patch.Type() == types.ApplyPatchType {
-					what = "apply"
+					what, patch = "apply", served{patch}
 				}
 				return w.write(ctx, what, obj, func() error { return c.Patch(ctx, obj, patch, opts...) })
 			},
@@ -154,6 +156,15 @@ func newWorldOf(t *testing.T, b *fake.ClientBuilder, objects []client.Object) *w
 			},
 		}).Build()
 	return w
+}
+
+// served is an apply as the API server takes it: it ignores the resource version of an object that it creates. The fake
+// puts the one that it gives into obj, and reads the body as YAML, as the API server does.
+type served struct{ client.Patch }
+
+func (p served) Data(obj client.Object) ([]byte, error) {
+	body, err := p.Patch.Data(obj)
+	return bytes.Replace(body, []byte(`"resourceVersion":"9223372036854775807"`), fmt.Appendf(nil, `"resourceVersion":%q`, obj.GetResourceVersion()), 1), err
 }
 
 func (w *world) write(ctx context.Context, what string, obj client.Object, do func() error) error {

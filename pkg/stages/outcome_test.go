@@ -97,6 +97,53 @@ func TestFailureTextNamesStageAndClassOnly(t *testing.T) {
 	assert.Equal(t, `Stage "stage1" failed (Forbidden). The controller's log has the details. It is not tried again until the object or one of its children changes.`, c.Message)
 }
 
+func TestTheReasonOfFailuresWithoutWordsCanBeChosen(t *testing.T) {
+	for name, c := range map[string]struct {
+		given        error
+		want, naming string
+	}{
+		"an error":                   {errSecret, "False/ReconcileError", `Stage "stage1" failed (Error).`},
+		"an error of the API server": {fmt.Errorf("write: %w", errForbidden), "False/ReconcileError", `Stage "stage1" failed (Forbidden).`},
+		"a terminal error":           {stages.Terminal(errForbidden), "False/ReconcileError", `Stage "stage1" failed (Forbidden).`},
+		"a failure with words":       {stages.Fail("Down", "It is down.", errSecret), "False/Down", "It is down."},
+		"a foreign object":           {&stages.NotOwnedError{Kind: "ConfigMap", Namespace: "demo", Name: "x"}, "False/NotOwned", `ConfigMap "x"`},
+		"a wait":                     {stages.Wait("NotYet", "Not yet.", 0), "False/NotYet", "Not yet."},
+		"a stop":                     {stages.Stop("Refused", "Refused."), "False/Refused", "Refused."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			_, _ = w.pass(w.chain([]handler{give(c.given)}, stages.FailureReason("ReconcileError")))
+			assert.Equal(t, map[string]string{"Condition1": c.want, "Ready": c.want}, w.conditions())
+			ready, _ := stages.GetCondition(w.get(), "Ready")
+			assert.Contains(t, ready.Message, c.naming)
+		})
+	}
+}
+
+func TestAPassMayAskForAnotherAfterASuccessOrAStop(t *testing.T) {
+	const asked = time.Minute
+	for name, c := range map[string]struct {
+		given error
+		want  time.Duration
+	}{
+		"a success":                     {nil, asked},
+		"a stop":                        {stages.Stop("Refused", "Refused."), asked},
+		"a wait has a delay of its own": {stages.Wait("NotYet", "Not yet.", 7*time.Second), 7 * time.Second},
+		"a failure backs off":           {errSecret, 0},
+		"a terminal failure":            {stages.Terminal(errSecret), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			result, _ := w.pass(w.chain([]handler{func(_ context.Context, p pass) error {
+				p.RequeueAfter(time.Hour)
+				p.RequeueAfter(asked)
+				return c.given
+			}}, stages.Every(time.Hour)))
+			assert.Equal(t, reconcile.Result{RequeueAfter: c.want}, result)
+		})
+	}
+}
+
 func TestReachedGivesTheTrueConditionItsWords(t *testing.T) {
 	w := newWorld(t)
 	say := func(reason string) handler {

@@ -72,6 +72,6 @@ func (d *duration) UnmarshalText(text []byte) error {
 }
 
 // MarshalText writes the duration so that it can be read again.
-func (d duration) MarshalText() ([]byte, error) {
+func (d duration) MarshalText() ([]byte, error) { //nolint:unparam // encoding.TextMarshaler has the error.
 	return []byte(time.Duration(d).String()), nil
 }

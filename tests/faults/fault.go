@@ -175,7 +175,7 @@ func frozen(ctx context.Context, l *life, x *exchange) error {
 			}
 			return err
 		})
-		pause(ctx, gap) // The new leader works.
+		pause(ctx, 2*gap) // The new leader works.
 		return errors.Join(changed, x.late())
 	})
 }

@@ -82,7 +82,7 @@ func live(ctx context.Context, p plan) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("begin a life: %w", err)
 	}
-	go player{p.cluster.Client, l.ledger}.play(ctx, p.namespace)
+	go player{p.cluster.Client, l.ledger}.play(ctx, p.namespace, p.name)
 	l.witness.watch(ctx)
 	slowest, err := l.lived(ctx, dir)
 	for _, replica := range l.replicas {
@@ -238,10 +238,15 @@ func (l *life) write(ctx context.Context, agent *v1alpha1.LoomAgent, s step, wan
 func (l *life) await(ctx context.Context, limit time.Duration, look func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	var last error
 	for {
 		err := look(ctx)
+		// A look that the deadline cut short tells nothing new.
+		if last == nil || !errors.Is(err, context.DeadlineExceeded) {
+			last = err
+		}
 		if err == nil || !pause(ctx, 50*time.Millisecond) {
-			return err
+			return last
 		}
 	}
 }

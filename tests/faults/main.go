@@ -7,7 +7,7 @@
 //
 //	faults sweep [-variant NAME] [-fault TEXT] [-request TEXT] [-parallel N]
 //	faults storm [-seed FIRST] [-seeds N] [-parallel N]
-//	faults mutants [-parallel N]
+//	faults mutants [-mutant TEXT] [-parallel N]
 //
 // The exit code is 0 when nothing was violated (for mutants: when something was
 // by each), 1 otherwise, and 2 when it could not run. docs/faults.md explains
@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string) (err error) {
 	parallel := flags.Int("parallel", 6, "lives at once")
 	variant := flags.String("variant", "", "the only variant to sweep; empty means all")
 	name := flags.String("fault", "", "part of the names of the faults to sweep; empty means all")
+	only := flags.String("mutant", "", "part of the names of the mutants; empty means all")
 	request := flags.String("request", "", "part of the requests to sweep; empty means all")
 	seed := flags.Uint64("seed", 1, "the first seed of the storm")
 	seeds := flags.Int("seeds", 200, "how many seeds")
@@ -81,7 +82,7 @@ func run(ctx context.Context, args []string) (err error) {
 	case "storm":
 		return showStorm(ctx, dir, storm{cluster: cluster, parallel: *parallel, first: *seed, seeds: *seeds, progress: os.Stderr})
 	case "mutants":
-		return killMutants(ctx, os.Stdout, dir, s)
+		return killMutants(ctx, os.Stdout, dir, *only, s)
 	default:
 		return fmt.Errorf("there is no %q; use sweep, storm or mutants", args[0])
 	}

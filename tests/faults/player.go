@@ -26,11 +26,11 @@ type player struct {
 	ledger *ledger
 }
 
-func (p player) play(ctx context.Context, namespace string) {
+func (p player) play(ctx context.Context, namespace, agent string) {
 	follow(ctx, p, &corev1.PodList{}, namespace, func(event watch.EventType, object client.Object) {
 		pod := object.(*corev1.Pod)
 		owner := metav1.GetControllerOf(pod)
-		if event == watch.Deleted || owner == nil || !p.ledger.start(documentOf(pod), fmt.Sprintf("pod %s of %s %s", pod.Name, owner.Kind, owner.UID)) {
+		if event == watch.Deleted || owner == nil || pod.Labels[v1alpha1.AgentLabel] != agent || !p.ledger.start(documentOf(pod), fmt.Sprintf("pod %s of %s %s", pod.Name, owner.Kind, owner.UID)) {
 			return
 		}
 		if owner.Kind == "Job" {

@@ -27,7 +27,7 @@ func (l *life) settled(ctx context.Context, s step) error {
 		if agent != nil {
 			return errors.New("the agent is still there")
 		}
-		return l.children(ctx, s)
+		return errors.Join(l.children(ctx, s), l.podless(ctx))
 	}
 	if agent == nil {
 		return errors.New("the agent has not been seen")
@@ -118,6 +118,18 @@ func (l *life) children(ctx context.Context, s step) error {
 	}
 	if !slices.Equal(workloads, s.workloads) && !(len(workloads) == 0 && (l.isLost(s) || l.adjust != nil && s.code != nil)) {
 		return fmt.Errorf("the workloads are %v, not %v", workloads, s.workloads)
+	}
+	return nil
+}
+
+// podless wants no pods.
+func (l *life) podless(ctx context.Context) error {
+	pods := &corev1.PodList{}
+	if err := l.cluster.Client.List(ctx, pods, client.InNamespace(l.namespace)); err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	if len(pods.Items) > 0 {
+		return fmt.Errorf("pod %s is left over", pods.Items[0].Name)
 	}
 	return nil
 }

@@ -118,7 +118,9 @@ func report(out io.Writer, pkg string, mutants []mutant, verdicts []verdict, equ
 			problems = append(problems, "Remove from equivalent.txt, no such mutant survives: "+id)
 		}
 	}
-	table.Flush()
+	if err := table.Flush(); err != nil {
+		problems = append(problems, err.Error())
+	}
 	for _, problem := range problems {
 		fmt.Fprintln(out, problem)
 	}

@@ -38,7 +38,7 @@ type SettingsStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// GetConditions, SetConditions and SetObservedGeneration opt Settings into automatic conditions (stages.Reporter).
+// GetConditions, with the two methods below, opts Settings into automatic conditions (stages.Reporter).
 func (s *Settings) GetConditions() []metav1.Condition { return s.Status.Conditions }
 
 // SetConditions replaces the conditions.

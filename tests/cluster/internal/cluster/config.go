@@ -57,12 +57,17 @@ func (c Config) Server() string { return fmt.Sprintf("https://%s:%d", c.Address,
 // AdminKubeconfig is the file that gives a person all rights.
 func (c Config) AdminKubeconfig() string { return c.path("kubeconfig") }
 
-// ContainerdSocket, PodCIDR, ClusterCIDR and PauseImage are read by the files of a node.
+// ContainerdSocket is where containerd of the node listens. It and the three methods below are read by the files of a node.
 func (c Config) ContainerdSocket() string { return c.path("containerd.sock") }
 
-func (Config) PodCIDR() string     { return podCIDR }
+// PodCIDR holds the addresses of pods.
+func (Config) PodCIDR() string { return podCIDR }
+
+// ClusterCIDR holds the addresses of pods, Services and the API server.
 func (Config) ClusterCIDR() string { return clusterCIDR }
-func (Config) PauseImage() string  { return pauseImage }
+
+// PauseImage is the image of a pod's sandbox.
+func (Config) PauseImage() string { return pauseImage }
 
 func (c Config) path(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)

@@ -78,17 +78,17 @@ func (c Config) probe(ctx context.Context, component string) error {
 		_, err := c.ctr(ctx, "version")
 		return err
 	case "kube-apiserver":
-		return c.probeAPI(ctx, func(client kubernetes.Interface) error {
+		return c.probeAPI(func(client kubernetes.Interface) error {
 			return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 		})
 	case "kube-controller-manager":
 		// Pods of a namespace are refused until its default ServiceAccount exists.
-		return c.probeAPI(ctx, func(client kubernetes.Interface) error {
+		return c.probeAPI(func(client kubernetes.Interface) error {
 			_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 			return err
 		})
 	case "kubelet":
-		return c.probeAPI(ctx, func(client kubernetes.Interface) error {
+		return c.probeAPI(func(client kubernetes.Interface) error {
 			node, err := client.CoreV1().Nodes().Get(ctx, c.Name, metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -102,7 +102,7 @@ func (c Config) probe(ctx context.Context, component string) error {
 	}
 }
 
-func (c Config) probeAPI(ctx context.Context, ask func(kubernetes.Interface) error) error {
+func (c Config) probeAPI(ask func(kubernetes.Interface) error) error {
 	config, err := clientcmd.BuildConfigFromFlags("", c.AdminKubeconfig())
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
