@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +42,11 @@ func (a Amount) Quantity() (resource.Quantity, error) {
 	if !amountSyntax.MatchString(string(a)) {
 		return resource.Quantity{}, errAmount
 	}
-	return resource.ParseQuantity(string(a))
+	quantity, err := resource.ParseQuantity(string(a))
+	if err != nil || quantity.CmpInt64(math.MaxInt64) > 0 {
+		return resource.Quantity{}, errAmount // A Quantity of more prints as something else.
+	}
+	return quantity, nil
 }
 
 // UnmarshalJSON takes a string, or a number as it is written. It never fails.

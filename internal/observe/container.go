@@ -102,7 +102,7 @@ func restarted(pod *corev1.Pod, status *corev1.ContainerStatus) Cause {
 	case end.Reason == oomKilled || invented(end):
 		return ended(pod, status, end)
 	default:
-		return Cause{v1alpha1.ReasonCrashLooping, fmt.Sprintf("Container %s of pod %s ends again and again, last with exit code %d. Read its log: kubectl -n %s logs %s -c %s --previous.", status.Name, pod.Name, end.ExitCode, pod.Namespace, pod.Name, status.Name)}
+		return Cause{v1alpha1.ReasonCrashLooping, fmt.Sprintf("Container %s of pod %s ends again and again, last with exit code %d. Read its log: \"kubectl -n %s logs %s -c %s --previous\".", status.Name, pod.Name, end.ExitCode, pod.Namespace, pod.Name, status.Name)}
 	}
 }
 
@@ -117,7 +117,7 @@ func ended(pod *corev1.Pod, status *corev1.ContainerStatus, end *corev1.Containe
 	case end.Reason == startError || end.Reason == cannotRun:
 		return cannotStart(pod, status, end.Message)
 	case end.ExitCode != 0:
-		return Cause{v1alpha1.ReasonRunFailed, fmt.Sprintf("%s ended with exit code %d. Read its log: kubectl -n %s logs %s -c %s.", who, end.ExitCode, pod.Namespace, pod.Name, status.Name)}
+		return Cause{v1alpha1.ReasonRunFailed, fmt.Sprintf("%s ended with exit code %d. Read its log: \"kubectl -n %s logs %s -c %s\".", who, end.ExitCode, pod.Namespace, pod.Name, status.Name)}
 	default:
 		return Cause{}
 	}

@@ -140,7 +140,7 @@ func startedPods(job *batchv1.Job, pods []*corev1.Pod) int {
 // active says what a Job that goes on is doing, or what holds it up.
 func active(job *batchv1.Job, pods []*corev1.Pod, events []corev1.Event) Cause {
 	if suspended(job) {
-		return Cause{v1alpha1.ReasonJobSuspended, fmt.Sprintf("Job %[1]s is suspended by somebody else, such as a queue or a person. It runs when that resumes it; by hand: kubectl -n %[2]s patch job %[1]s -p '{\"spec\":{\"suspend\":false}}'.", job.Name, job.Namespace)}
+		return Cause{v1alpha1.ReasonJobSuspended, fmt.Sprintf("Job %[1]s is suspended by somebody else, such as a queue or a person. It runs when that resumes it; by hand, run: kubectl -n %[2]s patch job %[1]s -p '{\"spec\":{\"suspend\":false}}' .", job.Name, job.Namespace)}
 	}
 	if target := jobCondition(job, batchv1.JobFailureTarget); target != nil && target.Reason == batchv1.JobReasonDeadlineExceeded {
 		return deadlineExceeded(job)

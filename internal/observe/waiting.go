@@ -130,6 +130,6 @@ func configError(pod *corev1.Pod, text string) string {
 	if match := missingKey.FindStringSubmatch(text); match != nil {
 		return fmt.Sprintf("%s %q has no key %q. Add it.", match[2], match[3], match[1])
 	}
-	otherwise := fmt.Sprintf("the node refuses its settings. See kubectl describe pod %s.", pod.Name)
+	otherwise := fmt.Sprintf("the node refuses its settings. See \"kubectl -n %s describe pod %s\".", pod.Namespace, pod.Name)
 	return classify(text, configErrors, otherwise)
 }

@@ -80,7 +80,9 @@ func (p *Pass[T]) outcome(err error) Outcome {
 	o.Reason = cleanReason(o.Reason, string(o.Kind))
 	if o.Message == "" {
 		o.Message = p.describe(o)
-		o.Reason = cmp.Or(p.controller.config.failureReason, o.Reason)
+		if !worded(err) {
+			o.Reason = cmp.Or(p.controller.config.failureReason, o.Reason)
+		}
 	}
 	return o
 }

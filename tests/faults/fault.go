@@ -126,6 +126,7 @@ func (l *life) removeJobs(ctx context.Context) error {
 		if err := l.cluster.Client.List(ctx, jobs, client.InNamespace(l.namespace)); err != nil || len(jobs.Items) == 0 {
 			return err
 		}
+		l.lose() // The life may have gone on to another step meanwhile.
 		err := l.cluster.Client.DeleteAllOf(ctx, &batchv1.Job{}, client.InNamespace(l.namespace), client.PropagationPolicy(metav1.DeletePropagationBackground))
 		return errors.Join(err, errors.New("there are Jobs left"))
 	})

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
-	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
 )
 
@@ -15,27 +14,26 @@ import (
 // only from creation and across a change of observedGeneration (design
 // section 4).
 func judge(former, next *v1alpha1.LoomAgent) []string {
-	var was *lifecycle.Record
+	var was v1alpha1.LoomAgentStatus
 	if former != nil {
-		was = journal.Record(former)
+		was = former.Status
 	}
-	is := journal.Record(next)
+	is := next.Status
 	switch {
-	case next.Status.ObservedGeneration > next.Generation:
-		return []string{fmt.Sprintf("the status is about generation %d, and the agent has only reached %d", next.Status.ObservedGeneration, next.Generation)}
-	case is == nil && was == nil:
+	case is.ObservedGeneration > next.Generation:
+		return []string{fmt.Sprintf("the status is about generation %d, and the agent has only reached %d", is.ObservedGeneration, next.Generation)}
+	case was.ObservedGeneration == 0 && is.ObservedGeneration == 0:
 		return nil
-	case is == nil:
+	case is.ObservedGeneration == 0:
 		return []string{fmt.Sprintf("the record of generation %d is gone", was.ObservedGeneration)}
-	case was == nil || was.ObservedGeneration < is.ObservedGeneration:
-		if !reachable(is.State) {
-			return []string{fmt.Sprintf("no moves lead from Pending to %s", is.State)}
-		}
-		return nil
 	case was.ObservedGeneration > is.ObservedGeneration:
 		return []string{fmt.Sprintf("the status went back from generation %d to %d", was.ObservedGeneration, is.ObservedGeneration)}
+	case was.ObservedGeneration == is.ObservedGeneration:
+		return judgeMove(was, is)
+	case !reachable(lifecycle.State(is.State)):
+		return []string{fmt.Sprintf("no moves lead from Pending to %s", is.State)}
 	default:
-		return judgeMove(former.Status, next.Status)
+		return nil
 	}
 }
 

@@ -44,12 +44,13 @@ type plan struct {
 // result is what a life showed.
 type result struct {
 	requests   []Request
-	faults     int
 	violations []string
 	// slowest is how long the slowest step took, faults included.
 	slowest time.Duration
 	// reasons that Ready had.
 	reasons []string
+	// injected faults, in words.
+	injected []string
 }
 
 // life is a life that is being lived.
@@ -65,6 +66,7 @@ type life struct {
 	past   string          // resource version before the present step
 	began  time.Time       // of the present step
 	lost   map[string]bool // documents whose Job somebody took away
+	noted  []string        // faults
 	broken []string
 }
 
@@ -89,7 +91,7 @@ func live(ctx context.Context, p plan) (result, error) {
 		l.failed(replica.close())
 	}
 	err = errors.Join(err, l.proxy.close(), os.RemoveAll(dir))
-	return result{requests: l.proxy.requests(), violations: l.violations(), slowest: slowest, reasons: l.witness.said()}, err
+	return result{requests: l.proxy.requests(), violations: l.violations(), slowest: slowest, reasons: l.witness.said(), injected: l.noted}, err
 }
 
 func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, err error) {
@@ -267,6 +269,13 @@ func (l *life) isLost(s step) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return s.code != nil && l.lost[s.document()]
+}
+
+// note keeps what is about to go wrong.
+func (l *life) note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.noted = append(l.noted, fmt.Sprintf(format, args...))
 }
 
 // failed notes what must not be; nil is nothing.

@@ -9,6 +9,9 @@
 //	faults storm [-seed FIRST] [-seeds N] [-parallel N]
 //	faults mutants [-mutant TEXT] [-parallel N]
 //
+// -cluster NAME uses another control plane, such as for a second command at the
+// same time.
+//
 // The exit code is 0 when nothing was violated (for mutants: when something was
 // by each), 1 otherwise, and 2 when it could not run. docs/faults.md explains
 // what is checked.
@@ -25,11 +28,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/beyond10x/loom-operator/tests/harness"
 )
 
-// clusterName is the control plane that the lives share. It restarts at times.
-const clusterName = "faults"
+// sharedCluster is a control plane for lives alone: a storm restarts it.
+const sharedCluster = "faults"
 
 var errViolated = errors.New("something was violated")
 
@@ -51,6 +58,7 @@ func run(ctx context.Context, args []string) (err error) {
 	parallel := flags.Int("parallel", 6, "lives at once")
 	variant := flags.String("variant", "", "the only variant to sweep; empty means all")
 	name := flags.String("fault", "", "part of the names of the faults to sweep; empty means all")
+	clusterName := flags.String("cluster", sharedCluster, "control plane to use; it is brought up, and restarted by a storm")
 	only := flags.String("mutant", "", "part of the names of the mutants; empty means all")
 	request := flags.String("request", "", "part of the requests to sweep; empty means all")
 	seed := flags.Uint64("seed", 1, "the first seed of the storm")
@@ -61,7 +69,8 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
-	cluster, err := harness.Up(ctx, clusterName, 0)
+	silenceClients()
+	cluster, err := harness.Up(ctx, *clusterName, 0)
 	if err != nil {
 		return err
 	}
@@ -80,12 +89,19 @@ func run(ctx context.Context, args []string) (err error) {
 	case "sweep":
 		return s.show(ctx)
 	case "storm":
-		return showStorm(ctx, dir, storm{cluster: cluster, parallel: *parallel, first: *seed, seeds: *seeds, progress: os.Stderr})
+		return storm{cluster: cluster, parallel: *parallel, first: *seed, seeds: *seeds, progress: os.Stderr}.show(ctx, dir)
 	case "mutants":
 		return killMutants(ctx, os.Stdout, dir, *only, s)
 	default:
 		return fmt.Errorf("there is no %q; use sweep, storm or mutants", args[0])
 	}
+}
+
+// silenceClients keeps the words of our own clients about an API server that
+// restarts out of the output.
+func silenceClients() {
+	klog.SetLogger(logr.Discard())
+	ctrllog.SetLogger(logr.Discard())
 }
 
 // matches tells whether a fault is meant by part of its name.
@@ -108,18 +124,10 @@ func (s sweep) show(ctx context.Context) error {
 	return showTable(replays)
 }
 
-// showStorm builds an operator for each clock, and prints the table.
-func showStorm(ctx context.Context, dir string, s storm) error {
-	s.binaries = map[string]string{}
-	for name, change := range clocks() {
-		binary := s.cluster.OperatorBinary
-		if change.file != "" {
-			var err error
-			if binary, err = build(ctx, dir, strings.ReplaceAll(name, " ", "-"), change); err != nil {
-				return err
-			}
-		}
-		s.binaries[name] = binary
+// show lives through the storm and prints the table.
+func (s storm) show(ctx context.Context, dir string) error {
+	if err := s.build(ctx, dir); err != nil {
+		return err
 	}
 	lives, err := s.run(ctx)
 	if err != nil {

@@ -122,9 +122,9 @@ func is(agent *v1alpha1.LoomAgent, state v1alpha1.AgentState, reason string) err
 }
 
 // ended wants the recorded end of a run to be how its program ended. A lost
-// run, whose Job was taken away, may have none, and then says so.
+// run, whose Job or pod was taken away, may have none, or what the Job says.
 func ended(run v1alpha1.RunEnd, was end, lost bool) error {
-	if lost && run.ExitCode == nil {
+	if lost && (run.ExitCode == nil || *run.ExitCode == was.code) {
 		return nil
 	}
 	at := metav1.NewTime(was.at)

@@ -108,9 +108,26 @@ type storm struct {
 	parallel int
 	first    uint64
 	seeds    int
-	// binaries of the operator, by clock.
+	// binaries of the operator, by clock (build).
 	binaries map[string]string
 	progress io.Writer
+}
+
+// build builds an operator for each clock.
+func (s *storm) build(ctx context.Context, dir string) error {
+	s.binaries = map[string]string{}
+	for name, change := range clocks() {
+		s.binaries[name] = s.cluster.OperatorBinary
+		if change.file == "" {
+			continue
+		}
+		binary, err := build(ctx, dir, strings.ReplaceAll(name, " ", "-"), change)
+		if err != nil {
+			return err
+		}
+		s.binaries[name] = binary
+	}
+	return nil
 }
 
 // run returns a replay for each seed, with its weather in place of the fault.
@@ -122,7 +139,7 @@ func (s storm) run(ctx context.Context) ([]replay, error) {
 		lives[i] = replay{variant: w.variant, fault: fault{name: "storm, clock " + w.clock}}
 		err := s.live(ctx, &lives[i], w, namespace)
 		for _, violation := range lives[i].violations {
-			fmt.Fprintf(s.progress, "%s: %s\n", w, strings.TrimSpace(violation))
+			fmt.Fprintf(s.progress, "%s: %s\nfaults: %s\n", w, strings.TrimSpace(violation), strings.Join(lives[i].injected, "; "))
 		}
 		return len(lives[i].violations) == 0, err
 	})
@@ -135,7 +152,7 @@ func (s storm) run(ctx context.Context) ([]replay, error) {
 func (s storm) live(ctx context.Context, r *replay, w weather, namespace string) (err error) {
 	cluster := *s.cluster
 	cluster.OperatorBinary = s.binaries[w.clock]
-	count, frozen := atomic.Int64{}, atomic.Bool{}
+	frozen := atomic.Bool{}
 	p := plan{
 		cluster: &cluster, namespace: namespace, name: fmt.Sprintf("seed-%d", w.seed), replicas: w.replicas, steps: variants()[w.variant], calm: stormy,
 		disturb: func(l *life, x *exchange) bool {
@@ -143,7 +160,7 @@ func (s storm) live(ctx context.Context, r *replay, w weather, namespace string)
 			if !ok || l.since() > stormy || f.replicas > 1 && frozen.Swap(true) {
 				return false
 			}
-			count.Add(1)
+			l.note("%s at %s", f.name, x.Request)
 			l.failed(f.do(ctx, l, x))
 			return true
 		},
@@ -152,7 +169,7 @@ func (s storm) live(ctx context.Context, r *replay, w weather, namespace string)
 			if !ok {
 				return nil
 			}
-			count.Add(1)
+			l.note("%s in %q", m.name, s.name)
 			return m.after(ctx, l, s, w.delays[s.name])
 		},
 	}
@@ -164,6 +181,5 @@ func (s storm) live(ctx context.Context, r *replay, w weather, namespace string)
 		}
 	}
 	r.result, err = live(ctx, p)
-	r.faults = int(count.Load())
 	return err
 }

@@ -101,15 +101,13 @@ func (s sweep) live(ctx context.Context, r *replay, name, namespace string) (cle
 			if r.fault.do == nil || x.Request != r.request || met.Swap(true) {
 				return false
 			}
+			l.note("%s at %s", r.fault.name, r.request)
 			l.failed(r.fault.do(ctx, l, x))
 			return true
 		},
 	})
-	if met.Load() {
-		r.faults = 1
-		if r.fault.reason != "" && !slices.Contains(r.reasons, r.fault.reason) {
-			r.violations = append(r.violations, fmt.Sprintf("Ready was %s, never %s", strings.Join(r.reasons, ", "), r.fault.reason))
-		}
+	if met.Load() && r.fault.reason != "" && !slices.Contains(r.reasons, r.fault.reason) {
+		r.violations = append(r.violations, fmt.Sprintf("Ready was %s, never %s", strings.Join(r.reasons, ", "), r.fault.reason))
 	}
 	for _, violation := range r.violations {
 		fmt.Fprintf(s.progress, "%s, %s, %s (%s): %s\n", r.variant, r.fault.name, r.request, time.Since(began).Round(time.Second), strings.TrimSpace(violation))

@@ -19,7 +19,7 @@ type row struct {
 func (r *row) add(result result) {
 	r.lives++
 	r.requests += len(result.requests)
-	r.faults += result.faults
+	r.faults += len(result.injected)
 	r.violations += len(result.violations)
 	r.slowest = max(r.slowest, result.slowest)
 }
