@@ -158,6 +158,9 @@ func (f *finder) dropElements(literal *ast.CompositeLit) {
 func (f *finder) literal(literal *ast.BasicLit) {
 	switch literal.Kind {
 	case token.STRING:
+		if strings.Contains(literal.Value, " ") {
+			return // A sentence for people decides nothing.
+		}
 		f.replace(literal.Pos(), literal.End(), literal.Value+`+"x"`)
 	case token.INT:
 		f.replace(literal.Pos(), literal.End(), "("+literal.Value+" + 1)")
