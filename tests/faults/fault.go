@@ -35,48 +35,49 @@ func unlessWatch(r Request) bool { return r.Verb != "watch" }
 func onlyWrite(r Request) bool   { return r.Write() }
 func createOfJob(r Request) bool { return r.Verb == "create" && r.Resource == "jobs" }
 func readOfJob(r Request) bool   { return r.Verb == "get" && r.Resource == "jobs" }
-func runAlone(name string, meets func(Request) bool, do func(context.Context, *life, *exchange) error) fault {
+
+func alone(name string, meets func(Request) bool, do func(context.Context, *life, *exchange) error) fault {
 	return fault{name: name, meets: meets, replicas: 1, do: do}
 }
 
 // faults lists them, the harmless ones first.
 func faults() []fault {
 	all := []fault{
-		runAlone("connection reset before the effect", always, func(_ context.Context, _ *life, x *exchange) error {
+		alone("connection reset before the effect", always, func(_ context.Context, _ *life, x *exchange) error {
 			x.reset()
 			return nil
 		}),
 	}
 	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
-		all = append(all, runAlone(fmt.Sprintf("%d before the effect", code), always, answers(code)))
+		all = append(all, alone(fmt.Sprintf("%d before the effect", code), always, answers(code)))
 	}
 	return append(all,
-		runAlone("409 before the effect", onlyWrite, answers(http.StatusConflict)),
-		runAlone("answer lost after the effect", onlyWrite, func(_ context.Context, _ *life, x *exchange) error {
+		alone("409 before the effect", onlyWrite, answers(http.StatusConflict)),
+		alone("answer lost after the effect", onlyWrite, func(_ context.Context, _ *life, x *exchange) error {
 			err := x.take()
 			x.reset()
 			return err
 		}),
-		runAlone("504 after the effect", onlyWrite, func(_ context.Context, _ *life, x *exchange) error {
+		alone("504 after the effect", onlyWrite, func(_ context.Context, _ *life, x *exchange) error {
 			err := x.take()
 			x.answer(http.StatusGatewayTimeout)
 			return err
 		}),
-		runAlone("delayed by 2 seconds", unlessWatch, func(ctx context.Context, _ *life, x *exchange) error {
+		alone("delayed by 2 seconds", unlessWatch, func(ctx context.Context, _ *life, x *exchange) error {
 			pause(ctx, gap)
 			x.forward()
 			return nil
 		}),
-		runAlone("killed before the effect", always, killed(nothing)),
-		runAlone("killed after the effect", onlyWrite, killed(effect)),
-		runAlone("watches cut, then listed anew", always, func(_ context.Context, l *life, x *exchange) error {
+		alone("killed before the effect", always, killed(nothing)),
+		alone("killed after the effect", onlyWrite, killed(effect)),
+		alone("watches cut, then listed anew", always, func(_ context.Context, l *life, x *exchange) error {
 			l.proxy.view.cut(gap)
 			x.forward()
 			return nil
 		}),
-		runAlone("restarted with the view before this write", onlyWrite, restartedInto(func(ctx context.Context, l *life) (string, error) { return l.now(ctx) })),
-		runAlone("restarted with the view before this step", onlyWrite, restartedInto(func(_ context.Context, l *life) (string, error) { return l.before(), nil })),
-		runAlone("killed, and the Job ends and vanishes unseen", onlyWrite, killed(vanish)),
+		alone("restarted with the view before this write", onlyWrite, restartedInto(func(ctx context.Context, l *life) (string, error) { return l.now(ctx) })),
+		alone("restarted with the view before this step", onlyWrite, restartedInto(func(_ context.Context, l *life) (string, error) { return l.before(), nil })),
+		alone("killed, and the Job ends and vanishes unseen", onlyWrite, killed(vanish)),
 		fault{name: "refused, and the read of the outcome too", meets: createOfJob, replicas: 1, reason: v1alpha1.ReasonCreateOutcomeUnknown, do: blind},
 		fault{name: "frozen past its lease, and late", meets: onlyWrite, replicas: 2, do: frozen},
 	)

@@ -66,7 +66,7 @@ func assertNoViolations(t *testing.T, lives []replay) {
 	t.Helper()
 	rows := summarize(lives)
 	var table bytes.Buffer
-	require.NoError(t, print(&table, rows))
+	require.NoError(t, printTable(&table, rows))
 	t.Log("\n" + table.String())
 	sum := total(rows)
 	assert.Zero(t, sum.violations)

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
@@ -196,44 +194,6 @@ func (l *life) now(ctx context.Context) (version string, err error) {
 		return l.cluster.Client.List(ctx, agents, client.InNamespace(l.namespace), client.Limit(1))
 	})
 	return agents.ResourceVersion, err
-}
-
-// take does what a person does in the step.
-func (l *life) take(ctx context.Context, s step) error {
-	agent := &v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}}
-	if s.spec != nil {
-		agent.Spec = *s.spec
-		if l.adjust != nil {
-			l.adjust(&agent.Spec)
-		}
-	}
-	wanted := agent.Spec
-	// The API server may be restarting, or may be slow to give up a conflict.
-	if err := l.await(ctx, converges, func(ctx context.Context) error { return l.write(ctx, agent, s, wanted) }); err != nil {
-		return fmt.Errorf("step %q: %w", s.name, err)
-	}
-	if s.tick {
-		return l.tick(ctx, agent.Generation, *s.code)
-	}
-	return nil
-}
-
-func (l *life) write(ctx context.Context, agent *v1alpha1.LoomAgent, s step, wanted v1alpha1.LoomAgentSpec) error {
-	if s.spec == nil {
-		return client.IgnoreNotFound(l.cluster.Client.Delete(ctx, agent, client.PropagationPolicy(metav1.DeletePropagationBackground)))
-	}
-	err := l.cluster.Client.Get(ctx, client.ObjectKeyFromObject(agent), agent)
-	switch {
-	case apierrors.IsNotFound(err) && l.uid == "":
-		err = l.cluster.Client.Create(ctx, agent)
-	case err == nil && l.uid != "":
-		agent.Spec = wanted
-		err = l.cluster.Client.Update(ctx, agent)
-	}
-	if err == nil {
-		l.uid = string(agent.UID)
-	}
-	return err
 }
 
 // await calls look until it returns nil.

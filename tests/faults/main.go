@@ -138,7 +138,7 @@ func (s storm) show(ctx context.Context, dir string) error {
 
 func showTable(replays []replay) error {
 	rows := summarize(replays)
-	if err := print(os.Stdout, rows); err != nil {
+	if err := printTable(os.Stdout, rows); err != nil {
 		return err
 	}
 	if total(rows).violations > 0 {

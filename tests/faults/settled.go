@@ -133,33 +133,3 @@ func (l *life) podless(ctx context.Context) error {
 	}
 	return nil
 }
-
-// tick makes a Job of the schedule as soon as its CronJob is that of the
-// agent's generation.
-func (l *life) tick(ctx context.Context, generation int64, code int32) error {
-	var made *batchv1.Job
-	err := l.await(ctx, converges, func(ctx context.Context) error {
-		cronJobs := &batchv1.CronJobList{}
-		if err := l.cluster.Client.List(ctx, cronJobs, client.InNamespace(l.namespace)); err != nil {
-			return err
-		}
-		for _, cronJob := range cronJobs.Items {
-			template := cronJob.Spec.JobTemplate
-			if template.Annotations[v1alpha1.GenerationAnnotation] == fmt.Sprint(generation) {
-				made = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-					Namespace: l.namespace, Name: fmt.Sprintf("%s-%d", cronJob.Name, code), Labels: template.Labels, Annotations: template.Annotations,
-					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(&cronJob, batchv1.SchemeGroupVersion.WithKind("CronJob"))},
-				}, Spec: template.Spec}
-				return nil
-			}
-		}
-		return fmt.Errorf("there is no CronJob of generation %d", generation)
-	})
-	if err != nil {
-		l.failed(err)
-		return nil
-	}
-	return l.await(ctx, converges, func(ctx context.Context) error {
-		return client.IgnoreAlreadyExists(l.cluster.Client.Create(ctx, made))
-	})
-}

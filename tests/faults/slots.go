@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,46 +25,37 @@ type slots struct {
 // each calls work for every number below n, a few at a time. A namespace is
 // used again unless work says that something may be left in it.
 func (s *slots) each(ctx context.Context, n int, work func(ctx context.Context, i int, namespace string) (clean bool, err error)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	numbers := make(chan int)
-	var failed []error
+	free := make(chan string, s.parallel)
 	var mu sync.Mutex
-	var group sync.WaitGroup
-	for range min(s.parallel, n) {
-		group.Go(func() {
-			namespace := ""
-			for i := range numbers {
-				err := func() (err error) {
-					if namespace == "" {
-						if namespace, err = s.namespace(ctx, &mu); err != nil {
-							return err
-						}
-					}
-					clean, err := work(ctx, i, namespace)
-					if !clean {
-						namespace = ""
-					}
-					return err
-				}()
-				if err != nil {
-					mu.Lock()
-					failed = append(failed, err)
-					mu.Unlock()
-					cancel()
-				}
-			}
-		})
-	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(s.parallel)
 	for i := range n {
 		if ctx.Err() != nil {
 			break
 		}
-		numbers <- i
+		group.Go(func() error {
+			namespace, err := s.take(ctx, &mu, free)
+			if err != nil {
+				return err
+			}
+			clean, err := work(ctx, i, namespace)
+			if clean {
+				free <- namespace
+			}
+			return err
+		})
 	}
-	close(numbers)
-	group.Wait()
-	return errors.Join(failed...)
+	return group.Wait()
+}
+
+// take takes a namespace that is free, or makes one.
+func (s *slots) take(ctx context.Context, mu *sync.Mutex, free <-chan string) (string, error) {
+	select {
+	case namespace := <-free:
+		return namespace, nil
+	default:
+		return s.namespace(ctx, mu)
+	}
 }
 
 // namespace makes one in which the operator may also elect a leader.

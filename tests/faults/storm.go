@@ -134,7 +134,13 @@ func (s *storm) build(ctx context.Context, dir string) error {
 func (s storm) run(ctx context.Context) ([]replay, error) {
 	slots := &slots{cluster: s.cluster, parallel: s.parallel}
 	lives := make([]replay, s.seeds)
+	lived := atomic.Int64{}
 	err := slots.each(ctx, len(lives), func(ctx context.Context, i int, namespace string) (bool, error) {
+		defer func() {
+			if n := lived.Add(1); n%50 == 0 {
+				fmt.Fprintf(s.progress, "%d lived\n", n)
+			}
+		}()
 		w := forecast(s.first + uint64(i))
 		lives[i] = replay{variant: w.variant, fault: fault{name: "storm, clock " + w.clock}}
 		err := s.live(ctx, &lives[i], w, namespace)

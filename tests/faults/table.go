@@ -52,8 +52,8 @@ func total(rows []row) row {
 	return sum
 }
 
-// print writes rows as a table that is Markdown too.
-func print(out io.Writer, rows []row) error {
+// printTable writes rows as a table that is Markdown too.
+func printTable(out io.Writer, rows []row) error {
 	table := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 	line := func(cells ...any) {
 		text := strings.TrimSuffix(fmt.Sprintln(cells...), "\n")

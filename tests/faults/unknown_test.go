@@ -25,7 +25,7 @@ import (
 // create is lost. The status says what is not known and what to do, nothing is
 // created meanwhile, and both ways out lead to one run.
 func TestCreateOutcomeUnknown(t *testing.T) {
-	for name, clear := range map[string]func(context.Context, *life, permissions) error{
+	for name, wayOut := range map[string]func(context.Context, *life, permissions) error{
 		"the right comes back": func(ctx context.Context, _ *life, p permissions) error { return p.give(ctx) },
 		"a person has looked and removes the mark": func(ctx context.Context, l *life, _ permissions) error {
 			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1alpha1.CreatePendingAnnotation)
@@ -63,7 +63,7 @@ func TestCreateOutcomeUnknown(t *testing.T) {
 					}
 					var err error
 					described, err = describe(ctx, l)
-					return errors.Join(err, clear(ctx, l, rights))
+					return errors.Join(err, wayOut(ctx, l, rights))
 				},
 			})
 

@@ -28,7 +28,8 @@ type witness struct {
 	reasons []string            // of Ready, each once
 	resumed map[types.UID]bool
 	broken  []string
-	wiped   bool // somebody else took the status away, or versions were missed
+	gap     bool // versions were missed
+	wiped   bool // somebody is taking the status away
 	unbound bool // the record of the running Job may be gone
 }
 
@@ -49,11 +50,11 @@ func (w *witness) watch(ctx context.Context) {
 	}, func() {})
 }
 
-// forgive lets the next version of the agent be any.
+// forgive lets the next version of the agent be any, or none.
 func (w *witness) forgive() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.wiped = true
+	w.gap, w.last = true, nil
 }
 
 // wipes says that the status is about to be taken away.
@@ -79,10 +80,11 @@ func (w *witness) sawAgent(ctx context.Context, event watch.EventType, agent *v1
 	if ready, ok := stages.GetCondition(agent, v1alpha1.ConditionReady); ok && !slices.Contains(w.reasons, ready.Reason) {
 		w.reasons = append(w.reasons, ready.Reason)
 	}
-	if !w.wiped {
+	wiped := w.wiped && agent.Status.ObservedGeneration == 0
+	if !w.gap && !wiped {
 		w.broken = append(w.broken, judge(former, agent)...)
 	}
-	w.wiped = false
+	w.gap, w.wiped = false, w.wiped && !wiped
 	w.mu.Unlock()
 	if agent.Status.Run != nil && (former == nil || former.Status.Run == nil) {
 		w.checkVerdict(ctx, agent)

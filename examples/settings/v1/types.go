@@ -38,7 +38,7 @@ type SettingsStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// GetConditions, with the two methods below, opts Settings into automatic conditions (stages.Reporter).
+// GetConditions opts Settings into automatic conditions, with the two methods below (stages.Reporter).
 func (s *Settings) GetConditions() []metav1.Condition { return s.Status.Conditions }
 
 // SetConditions replaces the conditions.
