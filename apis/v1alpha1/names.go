@@ -16,6 +16,9 @@ const (
 	RunAnnotation = Group + "/run"
 	// ResumedAnnotation marks a Job of a command that the operator has resumed.
 	ResumedAnnotation = Group + "/resumed"
+	// QueueLabel on an agent names the queue that starts the Job of its command
+	// (Kueue's label). It is the only label that reaches a child.
+	QueueLabel = "kueue.x-k8s.io/queue-name"
 	// GenerationAnnotation carries the generation of the agent that a Job, or
 	// a Job of a schedule, belongs to.
 	GenerationAnnotation = Group + "/generation"

@@ -53,7 +53,7 @@ func (c command) follow(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 		}
 	}
 	if _, resumed := job.Annotations[v1alpha1.ResumedAnnotation]; !resumed {
-		if err := c.resume(ctx, job); err != nil {
+		if err := c.resume(ctx, agent, job); err != nil {
 			return err
 		}
 		if err := journal.Observe(pass, lifecycle.ObserveRun{Name: agent.Name, Phase: lifecycle.RunActive}); err != nil {
@@ -64,12 +64,17 @@ func (c command) follow(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 	return c.observe(ctx, pass, job)
 }
 
-// resume lets the Job start its pod, and marks the Job so that this happens
-// once: whoever suspends it later keeps it suspended (case A47).
-func (c command) resume(ctx context.Context, job *batchv1.Job) error {
+// resume lets the Job start its pod, or hands the suspended Job to the queue
+// that the agent names, which starts it in its turn. It marks the Job so that
+// this happens once: whoever suspends it later keeps it suspended (case A47).
+func (c command) resume(ctx context.Context, agent *v1alpha1.LoomAgent, job *batchv1.Job) error {
 	return c.patch(ctx, job, func(job *batchv1.Job) {
-		job.Spec.Suspend = new(false)
 		job.Annotations[v1alpha1.ResumedAnnotation] = "true"
+		if queue, queued := agent.Labels[v1alpha1.QueueLabel]; queued {
+			job.Labels[v1alpha1.QueueLabel] = queue
+			return
+		}
+		job.Spec.Suspend = new(false)
 	})
 }
 

@@ -88,3 +88,27 @@ func TestA47SuspendedByAnotherStaysSuspended(t *testing.T) {
 	w.completed("c")
 	assert.Len(t, w.jobs(), 1)
 }
+
+// A queue that the agent names starts the Job in its turn: the operator hands
+// the suspended Job over once its UID is recorded, and waits.
+func TestAQueueStartsTheJob(t *testing.T) {
+	w := newWorld(t)
+	agent := &v1alpha1.LoomAgent{ObjectMeta: w.meta("c"), Spec: command()}
+	agent.Labels = map[string]string{v1alpha1.QueueLabel: "gpu"}
+	w.make(agent)
+	agent = w.await("c", "waits for the queue", notReady(v1alpha1.ReasonJobSuspended), hasWorkload("Job"))
+	job := get[batchv1.Job](w, workload.JobName(agent))
+	assert.Equal(t, "gpu", job.Labels[v1alpha1.QueueLabel])
+	assert.Equal(t, agent.Status.Workload.UID, job.UID)
+	harness.Always(t, 3*time.Second, "it stays suspended", func(context.Context) error {
+		if !*get[batchv1.Job](w, job.Name).Spec.Suspend {
+			return errors.New("it was resumed")
+		}
+		return nil
+	})
+
+	edit(w, job.Name, func(job *batchv1.Job) { job.Spec.Suspend = new(false) })
+	w.pod("c")
+	w.completed("c")
+	assert.Len(t, w.jobs(), 1)
+}

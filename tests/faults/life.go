@@ -54,11 +54,12 @@ type result struct {
 // life is a life that is being lived.
 type life struct {
 	plan
-	proxy    *proxy
-	ledger   *ledger
-	witness  *witness
-	replicas []*replica
-	uid      string
+	proxy      *proxy
+	ledger     *ledger
+	witness    *witness
+	replicas   []*replica
+	uid        string
+	generation int64 // that the person wrote last
 
 	mu     sync.Mutex
 	past   string          // resource version before the present step
@@ -113,7 +114,11 @@ func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, er
 		if l.mishap != nil {
 			mishap = l.mishap(ctx, l, s)
 		}
-		settled := l.await(ctx, converges+l.calm, func(ctx context.Context) error { return l.settled(ctx, s) })
+		look := func(ctx context.Context) error { return l.settled(ctx, s) }
+		settled := l.await(ctx, converges+l.calm, look)
+		if settled != nil && shaken() {
+			settled = l.await(ctx, converges, look)
+		}
 		slowest = max(slowest, time.Since(began))
 		if mishap != nil || settled != nil {
 			l.failed(mishap)

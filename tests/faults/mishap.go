@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -78,14 +79,26 @@ func drain(ctx context.Context, l *life) error {
 	return errors.Join(failed...)
 }
 
-// restarting lets one restart come after the other.
-var restarting sync.Mutex
+// restarting lets one restart come after the other. restarted is when the last
+// one began or ended, in nanoseconds since 1970.
+var (
+	restarting sync.Mutex
+	restarted  atomic.Int64
+)
+
+// shaken tells whether the control plane was restarted so lately that the
+// controllers of Kubernetes may still be coming back: their clients wait for up
+// to half a minute before they try again.
+func shaken() bool { return time.Since(time.Unix(0, restarted.Load())) < 2*converges }
 
 // restart stops a component of the control plane and starts it again.
 func restart(component string) func(context.Context, *life) error {
 	return func(ctx context.Context, l *life) error {
 		restarting.Lock()
 		defer restarting.Unlock()
+		note := func() { restarted.Store(time.Now().UnixNano()) }
+		note()
+		defer note()
 		root, err := harness.Root()
 		if err != nil {
 			return err

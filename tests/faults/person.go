@@ -45,7 +45,7 @@ func (l *life) write(ctx context.Context, agent *v1alpha1.LoomAgent, s step, wan
 		err = l.cluster.Client.Update(ctx, agent)
 	}
 	if err == nil {
-		l.uid = string(agent.UID)
+		l.uid, l.generation = string(agent.UID), agent.Generation
 	}
 	return err
 }

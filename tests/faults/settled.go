@@ -29,8 +29,8 @@ func (l *life) settled(ctx context.Context, s step) error {
 		}
 		return errors.Join(l.children(ctx, s), l.podless(ctx))
 	}
-	if agent == nil {
-		return errors.New("the agent has not been seen")
+	if agent == nil || agent.Generation < l.generation {
+		return errors.New("the agent has not been seen yet")
 	}
 	if err := l.judged(agent, s); err != nil {
 		return err
@@ -42,13 +42,19 @@ func (l *life) judged(agent *v1alpha1.LoomAgent, s step) error {
 	if s.settled == nil {
 		return nil
 	}
-	if !l.isLost(s) || s.tick {
+	state, present := agent.Status.State, agent.Status.ObservedGeneration == agent.Generation
+	switch {
+	case !l.isLost(s):
 		return s.settled(agent)
-	}
-	if state := agent.Status.State; agent.Status.ObservedGeneration != agent.Generation || state != v1alpha1.StateFailed && state != v1alpha1.StateCompleted {
+	case s.tick && present && agent.Status.LastRun == nil:
+		return is(agent, v1alpha1.StateRunning, v1alpha1.ReasonScheduled)
+	case s.tick:
+		return s.settled(agent)
+	case !present || state != v1alpha1.StateFailed && state != v1alpha1.StateCompleted:
 		return fmt.Errorf("the run whose Job was taken away has not ended: state is %s", state)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // checkRun compares the recorded end of the step's run with the ledger, and
@@ -69,6 +75,9 @@ func (l *life) checkRun(s step) {
 	run := agent.Status.Run
 	if s.tick && agent.Status.LastRun != nil {
 		run = &agent.Status.LastRun.RunEnd
+	}
+	if s.tick && lost && agent.Status.LastRun == nil {
+		return // Nobody saw the run, and nobody can tell that there was one.
 	}
 	if run == nil {
 		l.failed(fmt.Errorf("step %q has recorded no end", s.name))

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	patience = time.Minute
+	patience = 3 * time.Minute
 	interval = 100 * time.Millisecond
 )
 
