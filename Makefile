@@ -73,6 +73,10 @@ fuzz: ## Fuzz the pure packages, FUZZTIME each (default 30s)
 		for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9]+' $$package | cut -c6-); do \
 			go test ./$$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(or $(FUZZTIME),30s); done; done
 
+.PHONY: faults
+faults: ## Meet every request of every life with every fault, then 200 storms; about an hour
+	cd tests && go run ./faults sweep && go run ./faults storm -seed 1 -seeds 200
+
 .PHONY: mutants
 mutants: ## Change the pure packages one place at a time and show that a test fails each time
 	cd tests && go run ./mutation ../internal/lifecycle ../internal/check ../internal/guard

@@ -45,7 +45,7 @@ var law = map[string]rule{
 	"controllers/command":    controller,
 	"controllers/scheduled":  controller,
 	"controllers": {inside: []string{"apis/v1alpha1", "controllers/agentserve", "controllers/command", "controllers/scheduled",
-		"internal/children", "internal/gather", "internal/intake", "internal/workload", "pkg/stages"}},
+		"internal/children", "internal/gather", "internal/intake", "internal/journal", "internal/workload", "pkg/stages"}},
 
 	"internal/upgradeable": {inside: []string{"apis/v1alpha1", "internal/guard"}},
 

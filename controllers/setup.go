@@ -31,6 +31,7 @@ import (
 	"github.com/beyond10x/loom-operator/internal/children"
 	"github.com/beyond10x/loom-operator/internal/gather"
 	"github.com/beyond10x/loom-operator/internal/intake"
+	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
@@ -57,13 +58,25 @@ func Setup(ctx context.Context, mgr manager.Manager, options Options) error {
 	primary := &operatorhandler.InstrumentedEnqueueRequestForObject[client.Object]{}
 	b := builder.ControllerManagedBy(mgr).Named("loomagent").
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers, RateLimiter: stages.RateLimiter()}).
-		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(router.serve.Predicate(), moreThanMarks()))
+		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(predicate.Or(predicate.And(router.serve.Predicate(), moreThanMarks()), lostRecord())))
 	own(b, mgr)
 	if err := watchReferences(b, mgr, options.Namespaces); err != nil {
 		return err
 	}
 	return b.Complete(reconcile.AsReconciler(mgr.GetClient(), router))
 }
+
+// lostRecord passes updates that took the record out of the status, as a backup
+// tool does that restores an object in place.
+func lostRecord() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, ok := e.ObjectOld.(*v1alpha1.LoomAgent)
+		is, also := e.ObjectNew.(*v1alpha1.LoomAgent)
+		return ok && also && journal.Record(was) != nil && journal.Record(is) == nil
+	}, CreateFunc: no[event.CreateEvent], DeleteFunc: no[event.DeleteEvent], GenericFunc: no[event.GenericEvent]}
+}
+
+func no[E any](E) bool { return false }
 
 // moreThanMarks drops updates that change nothing but the marks of the create
 // guard, which the operator writes itself: they must not cut the back-off short

@@ -254,3 +254,18 @@ type failingManager struct{ manager.Manager }
 func (failingManager) GetFieldIndexer() client.FieldIndexer {
 	return &indexes{fail: "*v1.Deployment loom.owner"}
 }
+
+// A record that a backup tool took out of the status is written anew, although
+// nothing but the status has changed.
+func TestALostRecordWakesTheAgent(t *testing.T) {
+	recorded := newAgent(serving())
+	recorded.Generation = 1
+	recorded.Status = v1alpha1.LoomAgentStatus{ObservedGeneration: 1, State: v1alpha1.StateRunning, Check: &v1alpha1.CheckResult{}}
+	wiped := recorded.DeepCopy()
+	wiped.Status = v1alpha1.LoomAgentStatus{State: v1alpha1.StatePending}
+	lost := lostRecord()
+	assert.True(t, lost.Update(event.UpdateEvent{ObjectOld: recorded, ObjectNew: wiped}))
+	assert.False(t, lost.Update(event.UpdateEvent{ObjectOld: wiped, ObjectNew: recorded}), "the operator's own report")
+	assert.False(t, lost.Update(event.UpdateEvent{ObjectOld: recorded, ObjectNew: recorded}))
+	assert.False(t, lost.Update(event.UpdateEvent{ObjectOld: wiped, ObjectNew: wiped}))
+}

@@ -64,18 +64,24 @@ func (c command) goOn(ctx context.Context, pass *journal.Pass, step guard.Step, 
 // prepare writes what the Job will mount, and removes what only an earlier Job
 // mounted.
 func (c command) prepare(ctx context.Context, pass *journal.Pass, in workload.Input) error {
-	config := workload.Config(in)
-	keep := children.Present(workload.NetworkPolicy(in), config)
-	if err := c.Children.Attachments(ctx, pass, children.Named(keep...)); err != nil {
+	if err := c.tidy(ctx, pass, in); err != nil {
 		return err
 	}
-	return children.Ensure(ctx, pass, config)
+	return children.Ensure(ctx, pass, workload.Config(in))
+}
+
+// tidy removes what only an earlier document needed.
+func (c command) tidy(ctx context.Context, pass *journal.Pass, in workload.Input) error {
+	return c.Children.Attachments(ctx, pass, children.Named(children.Present(workload.NetworkPolicy(in), workload.Config(in))...))
 }
 
 // suspended keeps a run from being started. Suspending is a new generation, so
 // a run of the former one, if it is still active, ends with it.
 func (c command) suspended(ctx context.Context, pass *journal.Pass) error {
 	if err := c.Children.Workloads(ctx, pass, func(client.Object) bool { return false }); err != nil {
+		return err
+	}
+	if err := c.tidy(ctx, pass, c.Input(pass)); err != nil {
 		return err
 	}
 	return intake.Resting()
@@ -86,12 +92,17 @@ func (c command) suspended(ctx context.Context, pass *journal.Pass) error {
 // is left of it does not change how the run ended.
 func (c command) ended(ctx context.Context, pass *journal.Pass) error {
 	if !pass.Object().Paused() {
-		err := c.expire(ctx, pass)
+		// A cache that lagged when the run was prepared may show only now what
+		// an earlier document left.
+		err := c.tidy(ctx, pass, c.Input(pass))
+		if err == nil {
+			err = c.expire(ctx, pass)
+		}
 		if apierrors.IsConflict(err) {
 			return err
 		}
 		if err != nil {
-			pass.Event("TTLNotApplied", fmt.Sprintf("The Job of the ended run stays: run.ttlSecondsAfterFinished could not be set on it: %s.", children.ServerText(err)), stages.Warning(), stages.Action("Expire"))
+			pass.Event("NotTidied", fmt.Sprintf("What the ended run leaves behind could not be removed: %s.", children.ServerText(err)), stages.Warning(), stages.Action("Tidy"))
 		}
 	}
 	return verdict(pass)

@@ -2,6 +2,7 @@ package children
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -100,9 +101,12 @@ func (r Remover) remove(ctx context.Context, pass *journal.Pass, kinds []client.
 			if !child.GetDeletionTimestamp().IsZero() {
 				continue
 			}
+			if err := current(ctx, pass); err != nil {
+				return "", err
+			}
 			uid := child.GetUID()
 			err := r.Client.Delete(ctx, child, client.PropagationPolicy(how), client.Preconditions{UID: &uid})
-			if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			if apierrors.IsNotFound(err) {
 				continue
 			}
 			if err != nil {
@@ -112,6 +116,20 @@ func (r Remover) remove(ctx context.Context, pass *journal.Pass, kinds []client.
 		}
 	}
 	return going, nil
+}
+
+// current is a conflict, which restarts the pass, unless the agent is at the
+// generation that the pass works on: caches lag one by one, and a child that an
+// outdated document does not ask for may be the run of the present one.
+func current(ctx context.Context, pass *journal.Pass) error {
+	agent, now := pass.Object(), &v1alpha1.LoomAgent{}
+	if err := pass.Get(ctx, client.ObjectKeyFromObject(agent), now); err != nil {
+		return fmt.Errorf("read the agent before something is removed: %w", err)
+	}
+	if now.UID != agent.UID || now.Generation != agent.Generation {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("loomagents").GroupResource(), agent.Name, errors.New("the document has changed"))
+	}
+	return nil
 }
 
 // owned lists the agent's children of one kind from the cache.

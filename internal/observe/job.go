@@ -97,7 +97,8 @@ func Unstarted(job *batchv1.Job, pods []corev1.Pod) bool {
 // is not there yet.
 func NeedsPods(job *batchv1.Job, pods []corev1.Pod) bool {
 	view := Job(JobFacts{Job: job, Pods: pods})
-	return view.Finished && (view.Observation.End.ExitCode == nil || backoffLimit(job) > 0)
+	told := job != nil && slices.ContainsFunc(ownedBy(pods, job.UID), func(pod *corev1.Pod) bool { return agentEnd(pod) != nil })
+	return view.Finished && (!told || view.Observation.End.ExitCode == nil || backoffLimit(job) > 0)
 }
 
 // verdict is the condition that ends a Job; nil while it goes on. The API

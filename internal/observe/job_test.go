@@ -256,7 +256,7 @@ func TestNeedsPods(t *testing.T) {
 	assert.True(t, NeedsPods(job(failedJob), nil), "a pod may tell the exit code")
 	assert.True(t, NeedsPods(job(byPolicy(policyTellsDisruption)), nil), "a pod may tell the exit code")
 	assert.False(t, NeedsPods(job(failedJob), failed), "the pod tells it")
-	assert.False(t, NeedsPods(job(byPolicy(policyTellsCode)), nil), "the Job tells it")
+	assert.True(t, NeedsPods(job(byPolicy(policyTellsCode)), nil), "the Job tells the exit code; a pod may tell the reason and the time")
 	assert.True(t, NeedsPods(retried, failed), "there may be a later try")
 }
 

@@ -167,7 +167,9 @@ func (s storm) live(ctx context.Context, r *replay, w weather, namespace string)
 				return false
 			}
 			l.note("%s at %s", f.name, x.Request)
-			l.failed(f.do(ctx, l, x))
+			if err := f.do(ctx, l, x); !shaken() { // Else the API server was away.
+				l.failed(err)
+			}
 			return true
 		},
 		mishap: func(ctx context.Context, l *life, s step) error {
