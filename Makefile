@@ -75,7 +75,7 @@ fuzz: ## Fuzz the pure packages, FUZZTIME each (default 30s)
 
 .PHONY: faults
 faults: ## Meet every request of every life with every fault, then 200 storms; about an hour
-	cd tests && go run ./faults sweep && go run ./faults storm -seed 1 -seeds 200
+	cd tests && go run ./faults sweep && go run ./faults storm -seed 1 -seeds 200 && go run ./faults mutants
 
 .PHONY: mutants
 mutants: ## Change the pure packages one place at a time and show that a test fails each time
