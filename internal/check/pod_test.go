@@ -14,6 +14,7 @@ func TestResources(t *testing.T) {
 		"requests without limits and limits without":  {spec: "{pod: {resources: {requests: {cpu: 4}, limits: {memory: 1Gi, example.com/gpu: 1}}}}"},
 		"nothing is asked for":                        {spec: "{pod: {resources: {requests: {cpu: 0}, limits: {cpu: 0}}}}"},
 		"a request above its limit":                   {spec: "{pod: {resources: {requests: {memory: 1025Mi}, limits: {memory: 1Gi}}}}", want: []string{requests}, says: `The request of "memory" is larger than its limit`},
+		"a request beside a limit that is no amount":  {spec: "{pod: {resources: {requests: {memory: 1Gi}, limits: {memory: much}}}}", want: []string{limits}, says: `"much" of "memory" is not an amount`},
 		"a negative request and a negative limit":     {spec: "{pod: {resources: {requests: {cpu: -2}, limits: {cpu: -1}}}}", want: []string{requests, limits}, says: `"-2" of "cpu" is not an amount`},
 		"a name that is none":                         {spec: "{pod: {resources: {limits: {'a b': 1}}}}", want: []string{limits}, says: `"a b" is not a valid name of a resource`},
 		"several requests are reported by their name": {spec: "{pod: {resources: {requests: {memory: 2, cpu: 2, a.b/c: 2}, limits: {memory: 1, cpu: 1, a.b/c: 1}}}}", want: []string{requests, requests, requests}, says: "\"a.b/c\" is larger than its limit. Lower the request or raise the limit.\nspec.pod.resources.requests: The request of \"cpu\""},

@@ -36,6 +36,7 @@ func TestTimeZones(t *testing.T) {
 		"A15 a space before it":               {zone: " Europe/Berlin", says: "Write Europe/Berlin."},
 		"a space after it":                    {zone: "Europe/Berlin ", says: "Write Europe/Berlin."},
 		"small letters":                       {zone: "europe/berlin", says: "Write Europe/Berlin."},
+		"small letters of the first zone":     {zone: "africa/abidjan", says: "Write Africa/Abidjan."},
 		"a space instead of an underscore":    {zone: "America/New York", says: "Write America/New_York."},
 		"a file that many machines have":      {zone: "posixrules", says: "not a time zone"},
 		"a folder that many machines have":    {zone: "right/UTC", says: "not a time zone"},
