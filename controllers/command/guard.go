@@ -97,7 +97,7 @@ func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 	agent := pass.Object()
 	if _, marked := guard.MarkOf(agent); !marked {
 		mark := guard.Mark{UID: agent.UID, Generation: agent.Generation, Job: job.Name, Attempt: pass.Now().UTC()}
-		if err := annotate(ctx, pass, v1alpha1.CreatePendingAnnotation, mark.String()); err != nil {
+		if err := pass.Annotate(ctx, map[string]*string{v1alpha1.CreatePendingAnnotation: new(mark.String())}); err != nil {
 			return err
 		}
 	}
@@ -150,10 +150,6 @@ func (c command) lose(pass *journal.Pass, name string) error {
 
 func lost(name string) string {
 	return fmt.Sprintf("Job %q was removed before its end could be recorded, so how the run ended cannot be known. It is not run again; see what the program did, and change the document to run it anew.", name)
-}
-
-func annotate(ctx context.Context, pass *journal.Pass, key, value string) error {
-	return pass.Annotate(ctx, map[string]*string{key: &value})
 }
 
 func image(job *batchv1.Job) string {

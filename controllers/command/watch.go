@@ -69,9 +69,9 @@ func (c command) follow(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 // this happens once: whoever suspends it later keeps it suspended (case A47).
 func (c command) resume(ctx context.Context, agent *v1alpha1.LoomAgent, job *batchv1.Job) error {
 	return c.patch(ctx, job, func(job *batchv1.Job) {
-		job.Annotations[v1alpha1.ResumedAnnotation] = "true"
+		metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1alpha1.ResumedAnnotation, "true")
 		if queue, queued := agent.Labels[v1alpha1.QueueLabel]; queued {
-			job.Labels[v1alpha1.QueueLabel] = queue
+			metav1.SetMetaDataLabel(&job.ObjectMeta, v1alpha1.QueueLabel, queue)
 			return
 		}
 		job.Spec.Suspend = new(false)

@@ -8,8 +8,9 @@ import (
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
-// summarize sets the conditions Synced and Stalled. Synced, which tells whether the pass reached its
-// end without an error, and reports trouble that the lifecycle has no event for.
+// summarize sets the conditions Synced, which tells whether the pass reached its
+// end without an error, and Stalled, which tells that only a change of the
+// document helps, and reports trouble that the lifecycle has no event for.
 func summarize(pass *journal.Pass, outcome stages.Outcome) {
 	switch outcome.Kind {
 	case stages.Failed, stages.FailedTerminally:
