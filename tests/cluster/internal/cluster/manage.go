@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/beyond10x/loom-operator/tests/cluster/internal/build"
 	"github.com/beyond10x/loom-operator/tests/cluster/internal/process"
@@ -103,7 +104,7 @@ func (m *Manager) Status(ctx context.Context, name string) (Status, error) {
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		status.Node = "Ready"
-		if err := config.probe(ctx, "kubelet"); err != nil {
+		if err := config.probe(ctx, "kubelet", time.Time{}); err != nil {
 			status.Node = err.Error()
 		}
 	}

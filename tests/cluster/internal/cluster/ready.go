@@ -46,9 +46,9 @@ func poll(ctx context.Context, limit time.Duration, try func(context.Context) er
 	}
 }
 
-// awaitReady waits until the component serves. A component that ended is reported at once; either way the error shows
-// the end of its log.
-func (c Config) awaitReady(ctx context.Context, started process.Record) error {
+// awaitReady waits until the component that was started after since serves. A component that ended is reported at once;
+// either way the error shows the end of its log.
+func (c Config) awaitReady(ctx context.Context, started process.Record, since time.Time) error {
 	const logLines = 15
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -58,7 +58,7 @@ func (c Config) awaitReady(ctx context.Context, started process.Record) error {
 			cancel(ended)
 			return ended
 		}
-		return c.probe(ctx, started.Name)
+		return c.probe(ctx, started.Name, since)
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("waiting for %s: %w", started.Name, context.Cause(ctx))
@@ -69,8 +69,9 @@ func (c Config) awaitReady(ctx context.Context, started process.Record) error {
 	return nil
 }
 
-// probe asks a component for what the rest of the cluster needs of it; nil means that it serves.
-func (c Config) probe(ctx context.Context, component string) error {
+// probe asks a component for what the rest of the cluster needs of it; nil means that it serves. What a former process
+// said before since does not count.
+func (c Config) probe(ctx context.Context, component string, since time.Time) error {
 	switch component {
 	case "etcd":
 		return probeHTTP(ctx, fmt.Sprintf("http://127.0.0.1:%d/health", c.EtcdPort))
@@ -93,7 +94,7 @@ func (c Config) probe(ctx context.Context, component string) error {
 			if err != nil {
 				return err
 			}
-			return nodeReady(node)
+			return nodeReady(node, since)
 		})
 	case "kube-proxy":
 		return probeTCP(ctx, net.JoinHostPort(serviceAddress, "443"))
@@ -114,11 +115,15 @@ func (c Config) probeAPI(ask func(kubernetes.Interface) error) error {
 	return ask(client)
 }
 
-// nodeReady is an error that says why the node is not Ready, or nil when it is.
-func nodeReady(node *corev1.Node) error {
+// nodeReady is an error that says why the node is not Ready, or nil when it is. A former kubelet's word stays in the API
+// after it ended, so only a heartbeat after since counts; heartbeats have whole seconds.
+func nodeReady(node *corev1.Node, since time.Time) error {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type != corev1.NodeReady {
 			continue
+		}
+		if !condition.LastHeartbeatTime.After(since.Truncate(time.Second)) {
+			return fmt.Errorf("node %s was last heard of before its kubelet started", node.Name)
 		}
 		if condition.Status == corev1.ConditionTrue {
 			return nil

@@ -190,6 +190,7 @@ func (s *State) prepare(ctx context.Context) error {
 
 // startAll starts components together and waits until all of them serve.
 func (s *State) startAll(ctx context.Context, specs []process.Spec) error {
+	since := time.Now()
 	var started []process.Record
 	for _, spec := range specs {
 		record, err := process.Start(spec)
@@ -203,7 +204,7 @@ func (s *State) startAll(ctx context.Context, specs []process.Spec) error {
 		}
 	}
 	for _, record := range started {
-		if err := s.Config.awaitReady(ctx, record); err != nil {
+		if err := s.Config.awaitReady(ctx, record, since); err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,7 @@ func TestAComponentThatEndsIsReportedWithItsLog(t *testing.T) {
 	spec := process.Spec{Name: "etcd", Argv: []string{"/bin/sh", "-c", "echo no space left >&2; exit 1"}, Log: filepath.Join(t.TempDir(), "etcd.log")}
 	started, err := process.Start(spec)
 	require.NoError(t, err)
-	err = exampleConfig().awaitReady(t.Context(), started)
+	err = exampleConfig().awaitReady(t.Context(), started, time.Now())
 	assert.ErrorContains(t, err, "etcd did not come up: it ended")
 	assert.ErrorContains(t, err, "no space left")
 	assert.ErrorContains(t, err, spec.Log)
@@ -104,12 +104,19 @@ func TestPollEndsWithItsContextOrItsLimit(t *testing.T) {
 }
 
 func TestNodeReady(t *testing.T) {
+	since := time.Date(2026, 1, 2, 3, 4, 5, 600e6, time.UTC)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "example"}}
-	assert.EqualError(t, nodeReady(node), "node example does not say yet whether it is Ready")
-	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "NoNetwork", Message: "waiting"}}
-	assert.EqualError(t, nodeReady(node), "node example is not Ready: NoNetwork: waiting")
-	node.Status.Conditions[0].Status = corev1.ConditionTrue
-	assert.NoError(t, nodeReady(node))
+	assert.EqualError(t, nodeReady(node, since), "node example does not say yet whether it is Ready")
+	node.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "NoNetwork", Message: "waiting",
+		LastHeartbeatTime: metav1.NewTime(since.Truncate(time.Second)),
+	}}
+	ready := &node.Status.Conditions[0]
+	assert.EqualError(t, nodeReady(node, since), "node example was last heard of before its kubelet started")
+	ready.LastHeartbeatTime = metav1.NewTime(since.Truncate(time.Second).Add(time.Second))
+	assert.EqualError(t, nodeReady(node, since), "node example is not Ready: NoNetwork: waiting")
+	ready.Status = corev1.ConditionTrue
+	assert.NoError(t, nodeReady(node, since))
 }
 
 func TestUnmanagedImage(t *testing.T) {
