@@ -58,7 +58,13 @@ func Setup(ctx context.Context, mgr manager.Manager, options Options) error {
 	primary := &operatorhandler.InstrumentedEnqueueRequestForObject[client.Object]{}
 	b := builder.ControllerManagedBy(mgr).Named("loomagent").
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers, RateLimiter: stages.RateLimiter()}).
-		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(predicate.Or(predicate.And(router.serve.Predicate(), moreThanMarks()), lostRecord())))
+		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(predicate.Or(
+			predicate.And(router.serve.Predicate(), moreThanMarks()),
+			// An edit may change the document and nothing that is read of it, such
+			// as a list that was empty and is left out. Its generation is awaited.
+			predicate.GenerationChangedPredicate{},
+			lostRecord(),
+		)))
 	own(b, mgr)
 	if err := watchReferences(b, mgr, options.Namespaces); err != nil {
 		return err

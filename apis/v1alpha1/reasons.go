@@ -32,8 +32,6 @@ const (
 	ReasonReplacingVariant = "ReplacingVariant"
 	// ReasonDependencyNotReady: not examined, because an earlier condition is not True. Look at that one.
 	ReasonDependencyNotReady = "DependencyNotReady"
-	// ReasonMisuse: a mistake in the operator itself. Its log has the details; please report it.
-	ReasonMisuse = "Misuse"
 	// ReasonChildTerminating: a child is being deleted and is made again once it is gone.
 	ReasonChildTerminating = "ChildTerminating"
 

@@ -15,7 +15,7 @@ type serve struct{ intake.Intake }
 func New(in intake.Intake) *intake.Controller {
 	s := serve{in}
 	b := in.Open("agentserve", s.watch)
-	b.Stage("deployment").Establishes(v1alpha1.ConditionAvailable).After(intake.ReferencesStage).
+	b.Stage(v1alpha1.ConditionAvailable).After(v1alpha1.ConditionReferencesResolved).
 		Case("paused", intake.IsPaused, intake.Paused(s.watch)).
 		Otherwise(s.write)
 	return b

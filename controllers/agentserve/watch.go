@@ -44,7 +44,7 @@ func (s serve) observe(ctx context.Context, pass *journal.Pass, deployment *apps
 	}
 	view := observe.Deployment(facts(pass, deployment, pods))
 	if view.Cause.Reason != v1alpha1.ReasonRolloutInProgress {
-		pass.SetStatus(func(agent *v1alpha1.LoomAgent) { agent.Status.Workload.Replicas = view.Replicas })
+		agent.Status.Workload.Replicas = view.Replicas
 	}
 	if observation := view.Observation; observation != nil && observation.Availability != recorded(pass) {
 		if err := journal.Observe(pass, *observation); err != nil {

@@ -32,16 +32,14 @@ func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 	if err := intake.Admit(pass); err != nil {
 		return err
 	}
-	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
-		replicas := int32(0)
-		if former := agent.Status.Workload; former != nil {
-			replicas = former.Replicas
-		}
-		agent.Status.Workload = &v1alpha1.Workload{
-			Kind: "Deployment", Name: deployment.Name, UID: deployment.UID, Image: workload.Image(in),
-			Replicas: replicas, Selector: workload.SelectorString(agent),
-		}
-	})
+	agent, replicas := pass.Object(), int32(0)
+	if former := agent.Status.Workload; former != nil {
+		replicas = former.Replicas
+	}
+	agent.Status.Workload = &v1alpha1.Workload{
+		Kind: "Deployment", Name: deployment.Name, UID: deployment.UID, Image: workload.Image(in),
+		Replicas: replicas, Selector: workload.SelectorString(agent),
+	}
 	if err := s.observe(ctx, pass, deployment); err != nil {
 		return err
 	}

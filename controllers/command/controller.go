@@ -15,7 +15,7 @@ type command struct{ intake.Intake }
 func New(in intake.Intake) *intake.Controller {
 	c := command{in}
 	b := in.Open("command", c.watch)
-	b.Stage("run").Establishes(v1alpha1.ConditionCompleted).After(intake.ReferencesStage).
+	b.Stage(v1alpha1.ConditionCompleted).After(v1alpha1.ConditionReferencesResolved).
 		Case("ended", ended, c.ended).
 		Case("paused", intake.IsPaused, intake.Paused(c.watch), "ended").
 		Case("suspended", intake.IsSuspended, c.suspended, "paused").

@@ -97,7 +97,8 @@ func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 	agent := pass.Object()
 	if _, marked := guard.MarkOf(agent); !marked {
 		mark := guard.Mark{UID: agent.UID, Generation: agent.Generation, Job: job.Name, Attempt: pass.Now().UTC()}
-		if err := pass.Annotate(ctx, map[string]*string{v1alpha1.CreatePendingAnnotation: new(mark.String())}); err != nil {
+		metav1.SetMetaDataAnnotation(&agent.ObjectMeta, v1alpha1.CreatePendingAnnotation, mark.String())
+		if err := pass.Save(ctx); err != nil {
 			return err
 		}
 	}
@@ -109,7 +110,7 @@ func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 	case guard.Created:
 		return c.record(pass, job)
 	case guard.Refused:
-		if err := pass.Annotate(ctx, map[string]*string{v1alpha1.CreatePendingAnnotation: nil}); err != nil {
+		if err := unmark(ctx, pass); err != nil {
 			return err
 		}
 		return children.Explain(err, "create", "Job", job.Name)
@@ -120,15 +121,19 @@ func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 	}
 }
 
+// unmark takes the mark back: no create is on its way.
+func unmark(ctx context.Context, pass *journal.Pass) error {
+	delete(pass.Object().Annotations, v1alpha1.CreatePendingAnnotation)
+	return pass.Save(ctx)
+}
+
 // record puts the Job's UID in the status. Only then may it be resumed, which
 // the next pass does.
 func (c command) record(pass *journal.Pass, job *batchv1.Job) error {
 	if err := intake.Admit(pass); err != nil {
 		return err
 	}
-	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
-		agent.Status.Workload = &v1alpha1.Workload{Kind: "Job", Name: job.Name, UID: job.UID, Image: image(job)}
-	})
+	pass.Object().Status.Workload = &v1alpha1.Workload{Kind: "Job", Name: job.Name, UID: job.UID, Image: image(job)}
 	return underway(job, time.Second)
 }
 

@@ -47,8 +47,9 @@ func (c command) follow(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 		}
 	}
 	if _, started := guard.StartOf(agent); !started {
-		start := guard.Start{UID: agent.UID, Generation: agent.Generation, Job: job.UID}.String()
-		if err := pass.Annotate(ctx, map[string]*string{v1alpha1.RunAnnotation: &start, v1alpha1.CreatePendingAnnotation: nil}); err != nil {
+		start := guard.Start{UID: agent.UID, Generation: agent.Generation, Job: job.UID}
+		metav1.SetMetaDataAnnotation(&agent.ObjectMeta, v1alpha1.RunAnnotation, start.String())
+		if err := unmark(ctx, pass); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,7 +82,9 @@ func (c command) suspended(ctx context.Context, pass *journal.Pass) error {
 	if err := c.Children.Workloads(ctx, pass, func(client.Object) bool { return false }); err != nil {
 		return err
 	}
-	if err := c.tidy(ctx, pass, c.Input(pass)); err != nil {
+	// Nothing mounts the configuration until the run is prepared anew.
+	policy := workload.NetworkPolicy(c.Input(pass))
+	if err := c.Children.Attachments(ctx, pass, children.Named(children.Present(policy)...)); err != nil {
 		return err
 	}
 	return intake.Resting()
@@ -102,7 +105,7 @@ func (c command) ended(ctx context.Context, pass *journal.Pass) error {
 			return err
 		}
 		if err != nil {
-			pass.Event("NotTidied", fmt.Sprintf("What the ended run leaves behind could not be removed: %s.", children.ServerText(err)), stages.Warning(), stages.Action("Tidy"))
+			pass.Event(corev1.EventTypeWarning, "NotTidied", "Tidy", fmt.Sprintf("What the ended run leaves behind could not be removed: %s.", children.ServerText(err)))
 		}
 	}
 	return verdict(pass)
@@ -148,7 +151,7 @@ func (c command) discard(ctx context.Context, pass *journal.Pass, job *batchv1.J
 	if err := children.Explain(client.IgnoreNotFound(err), "delete", "Job", job.Name); err != nil {
 		return err
 	}
-	pass.Event("DuplicateDiscarded", fmt.Sprintf("Removed Job %q (UID %s): it was made over an outdated view, was suspended and has not run.", job.Name, job.UID), stages.Action("Discard"), stages.Warning())
+	pass.Event(corev1.EventTypeWarning, "DuplicateDiscarded", "Discard", fmt.Sprintf("Removed Job %q (UID %s): it was made over an outdated view, was suspended and has not run.", job.Name, job.UID))
 	return c.lose(pass, job.Name)
 }
 
@@ -156,7 +159,7 @@ func (c command) discard(ctx context.Context, pass *journal.Pass, job *batchv1.J
 // did not make it.
 func (c command) yield(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
 	if _, marked := guard.MarkOf(pass.Object()); marked {
-		if err := pass.Annotate(ctx, map[string]*string{v1alpha1.CreatePendingAnnotation: nil}); err != nil {
+		if err := unmark(ctx, pass); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ type schedule struct{ intake.Intake }
 func New(in intake.Intake) *intake.Controller {
 	s := schedule{in}
 	b := in.Open("scheduled", s.watch)
-	b.Stage("schedule").Establishes(v1alpha1.ConditionScheduled).After(intake.ReferencesStage).
+	b.Stage(v1alpha1.ConditionScheduled).After(v1alpha1.ConditionReferencesResolved).
 		Case("paused", intake.IsPaused, intake.Paused(s.watch)).
 		Otherwise(s.write)
 	return b

@@ -53,15 +53,13 @@ func (s schedule) observe(ctx context.Context, pass *journal.Pass, cronJob *batc
 			return err
 		}
 	}
-	next := nextRun(pass, cronJob)
-	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
-		agent.Status.NextRun = next
-		if agent.Status.Workload != nil {
-			agent.Status.Workload.Recorded = view.Recorded
-		}
-	})
+	agent, next := pass.Object(), nextRun(pass, cronJob)
+	agent.Status.NextRun = next
+	if agent.Status.Workload != nil {
+		agent.Status.Workload.Recorded = view.Recorded
+	}
 	reportLastRun(pass, view)
-	switch agent := pass.Object(); {
+	switch {
 	case agent.Suspended():
 		return intake.Resting()
 	case cronJob.Spec.Suspend != nil && *cronJob.Spec.Suspend:

@@ -21,7 +21,6 @@ import (
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/observe"
 	"github.com/beyond10x/loom-operator/internal/workload"
-	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
 // write brings the CronJob in line with the document, then observes its runs.
@@ -42,13 +41,12 @@ func (s schedule) write(ctx context.Context, pass *journal.Pass) error {
 	if err := intake.Admit(pass); err != nil {
 		return err
 	}
-	pass.SetStatus(func(agent *v1alpha1.LoomAgent) {
-		former := agent.Status.Workload
-		agent.Status.Workload = &v1alpha1.Workload{Kind: "CronJob", Name: cronJob.Name, UID: cronJob.UID, Image: workload.Image(in)}
-		if former != nil {
-			agent.Status.Workload.Recorded = former.Recorded
-		}
-	})
+	status := &pass.Object().Status
+	former := status.Workload
+	status.Workload = &v1alpha1.Workload{Kind: "CronJob", Name: cronJob.Name, UID: cronJob.UID, Image: workload.Image(in)}
+	if former != nil {
+		status.Workload.Recorded = former.Recorded
+	}
 	if err := s.release(ctx, pass, cronJob); err != nil {
 		return err
 	}
@@ -79,7 +77,7 @@ func (s schedule) release(ctx context.Context, pass *journal.Pass, cronJob *batc
 		if err := children.Explain(client.IgnoreNotFound(err), "delete", "Job", job.Name); err != nil {
 			return err
 		}
-		pass.Event("RunReleased", fmt.Sprintf("Removed Job %q: it belongs to a former document, and its program could not start.", job.Name), stages.Action("Release/"+job.Name))
+		pass.Event(corev1.EventTypeNormal, "RunReleased", "Release/"+job.Name, fmt.Sprintf("Removed Job %q: it belongs to a former document, and its program could not start.", job.Name))
 	}
 	return nil
 }

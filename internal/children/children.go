@@ -31,8 +31,7 @@ func Ensure[C interface {
 		return nil
 	}
 	kind, name := child.GetObjectKind().GroupVersionKind().Kind, child.GetName()
-	_, err := pass.Ensure(ctx, child)
-	return Explain(err, "write", kind, name)
+	return Explain(pass.Ensure(ctx, child), "write", kind, name)
 }
 
 // Explain turns an error of the API server about a child into an outcome of

@@ -112,7 +112,7 @@ func (r Remover) remove(ctx context.Context, pass *journal.Pass, kinds []client.
 			if err != nil {
 				return "", Explain(err, "delete", name, child.GetName())
 			}
-			pass.Event("ChildRemoved", fmt.Sprintf("Removed %s, which the document no longer asks for.", going), stages.Action("Remove/"+name))
+			pass.Event(corev1.EventTypeNormal, "ChildRemoved", "Remove/"+name, fmt.Sprintf("Removed %s, which the document no longer asks for.", going))
 		}
 	}
 	return going, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ const (
 
 type managerFlags struct {
 	metricsAddress, probeAddress string
+	pprofAddress                 string
 	secureMetrics, leaderElect   bool
 	leaderElectionNamespace      string
 	agentImage, watchNamespace   string
@@ -54,6 +56,7 @@ func newManager() *cobra.Command {
 	f.StringVar(&flags.metricsAddress, "metrics-bind-address", ":8443", "Address of the metrics endpoint; 0 turns it off")
 	f.BoolVar(&flags.secureMetrics, "metrics-secure", true, "Serve metrics over HTTPS to clients that are authenticated and authorized by the API server")
 	f.StringVar(&flags.probeAddress, "health-probe-bind-address", ":8081", "Address of the probes /healthz and /readyz")
+	f.StringVar(&flags.pprofAddress, "pprof-bind-address", "0", "Address of Go's profiles, served without authentication; 0 turns it off")
 	f.BoolVar(&flags.leaderElect, "leader-elect", false, "Let one replica at a time work, by a Lease")
 	f.StringVar(&flags.leaderElectionNamespace, "leader-election-namespace", "", "Namespace of the Lease; default: the pod's own")
 	f.StringVar(&flags.agentImage, "agent-image", os.Getenv(agentImageVariable), "Image of agents that name none (environment "+agentImageVariable+")")
@@ -110,6 +113,7 @@ func (f *managerFlags) options() ctrl.Options {
 		Cache:                         controllers.CacheOptions(f.namespaces()),
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        f.probeAddress,
+		PprofBindAddress:              f.pprofAddress,
 		LeaderElection:                f.leaderElect,
 		LeaderElectionID:              v1alpha1.FieldOwner,
 		LeaderElectionNamespace:       f.leaderElectionNamespace,
@@ -136,9 +140,13 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
+// logLevels are all there are. slog also reads levels such as debug-10, at which
+// the client's library logs the bodies of requests and answers (case A39).
+var logLevels = []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+
 func newLogger(cmd *cobra.Command, level string) (logr.Logger, error) {
 	var least slog.Level
-	if err := least.UnmarshalText([]byte(level)); err != nil {
+	if err := least.UnmarshalText([]byte(level)); err != nil || !slices.Contains(logLevels, least) {
 		return logr.Logger{}, fmt.Errorf("--log-level is %q; use debug, info, warn or error", level)
 	}
 	return logr.FromSlogHandler(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: least})), nil

@@ -101,6 +101,9 @@ func TestCommandLine(t *testing.T) {
 		"manager with a log level that does not exist": {
 			args: []string{"manager", "--log-level=loud"}, code: 2, stderr: "loom-operator: --log-level is \"loud\"; use debug, info, warn or error\n",
 		},
+		"A39 manager with a log level that shows requests": {
+			args: []string{"manager", "--log-level=debug-10"}, code: 2, stderr: "loom-operator: --log-level is \"debug-10\"; use debug, info, warn or error\n",
+		},
 		"manager without workers": {
 			args: []string{"manager", "--workers=0"}, code: 2, stderr: "loom-operator: --workers is 0, at least 1 is needed\n",
 		},

@@ -74,7 +74,7 @@ func (w *world) start() {
 		w.watched++
 		return w.watch(ctx, pass)
 	})
-	c.Stage("work").Establishes(v1alpha1.ConditionAvailable).After(intake.ReferencesStage).Do(func(ctx context.Context, pass *journal.Pass) error {
+	c.Stage(v1alpha1.ConditionAvailable).After(v1alpha1.ConditionReferencesResolved).Do(func(ctx context.Context, pass *journal.Pass) error {
 		w.worked++
 		return w.work(ctx, pass)
 	})

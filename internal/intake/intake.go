@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
@@ -16,12 +17,6 @@ import (
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
 	"github.com/beyond10x/loom-operator/internal/workload"
 	"github.com/beyond10x/loom-operator/pkg/stages"
-)
-
-// The names of the stages, for those that depend on them.
-const (
-	CheckStage      = "check"
-	ReferencesStage = "references"
 )
 
 // Controller is a controller of LoomAgents under construction.
@@ -51,8 +46,8 @@ func (i Intake) Open(name string, watch stages.Handler[*v1alpha1.LoomAgent]) *Co
 		stages.Retire(v1alpha1.ConditionAvailable, v1alpha1.ConditionCompleted, v1alpha1.ConditionScheduled, v1alpha1.ConditionLastRunSucceeded,
 			v1alpha1.ConditionStalled),
 	).Summarize(summarize)
-	b.Stage(CheckStage).Establishes(v1alpha1.ConditionChecked).Do(i.check)
-	b.Stage(ReferencesStage).Establishes(v1alpha1.ConditionReferencesResolved).After(CheckStage).
+	b.Stage(v1alpha1.ConditionChecked).Do(i.check)
+	b.Stage(v1alpha1.ConditionReferencesResolved).After(v1alpha1.ConditionChecked).
 		Case("none", hasNone, resolvedNone).
 		Case("run started", runStarted, resolvedEarlier, "none").
 		Otherwise(i.references(watch))
@@ -62,7 +57,17 @@ func (i Intake) Open(name string, watch stages.Handler[*v1alpha1.LoomAgent]) *Co
 // Input is what the workload's children are built from in this pass.
 func (i Intake) Input(pass *journal.Pass) workload.Input {
 	found, _ := stages.Value[gather.Found](pass)
-	return workload.Input{Agent: pass.Object(), DefaultImage: i.DefaultImage, ReferencesDigest: found.Digest}
+	return workload.Input{Agent: pass.Object(), DefaultImage: i.defaultImage(pass.Object()), ReferencesDigest: found.Digest}
+}
+
+// defaultImage is the image of an agent that names none: the one that its
+// generation was started with, so that an upgrade of the operator restarts
+// nothing (docs/decisions/0009), and for a new generation the present default.
+func (i Intake) defaultImage(agent *v1alpha1.LoomAgent) string {
+	if started := agent.Status.Workload; started != nil && started.Image != "" {
+		return started.Image
+	}
+	return i.DefaultImage
 }
 
 // check opens the pass and gives the verdict on a document, once for each
@@ -108,7 +113,7 @@ func (i Intake) accept(ctx context.Context, pass *journal.Pass) error {
 		if pass.Object().Status.Check != nil {
 			continue // Told when the verdict was new.
 		}
-		pass.Event("ConfinementLowered", sentence, stages.Warning(), stages.Action("Check"))
+		pass.Event(corev1.EventTypeWarning, "ConfinementLowered", "Check", sentence)
 	}
 	pass.Reached(v1alpha1.ReasonAccepted, message)
 	return nil

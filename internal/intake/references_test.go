@@ -102,7 +102,7 @@ func TestWatchWhileAReferenceIsMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, naming(serving))
 			w.watch = func(_ context.Context, pass *journal.Pass) error {
-				pass.SetStatus(func(agent *v1alpha1.LoomAgent) { agent.Status.Workload = &v1alpha1.Workload{Name: "seen"} })
+				pass.Object().Status.Workload = &v1alpha1.Workload{Name: "seen"}
 				return c.watch
 			}
 			_, err := w.pass()

@@ -150,7 +150,7 @@ func TestFailureWithoutWords(t *testing.T) {
 	for _, condition := range []string{"Ready", v1alpha1.ConditionAvailable, v1alpha1.ConditionSynced} {
 		verdict, message := w.condition(condition)
 		assert.Equal(t, "False/ReconcileError", verdict)
-		assert.Contains(t, message, `Stage "work" failed (Error).`)
+		assert.Contains(t, message, `Stage "Available" failed (Error).`)
 		assert.NotContains(t, message, "broken")
 	}
 }

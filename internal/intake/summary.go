@@ -1,6 +1,7 @@
 package intake
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
@@ -22,7 +23,7 @@ func summarize(pass *journal.Pass, outcome stages.Outcome) {
 		pass.Condition(v1alpha1.ConditionStalled, metav1.ConditionTrue, outcome.Reason, outcome.Message)
 	}
 	if outcome.Kind == stages.Waiting && isTrouble(outcome.Reason) {
-		pass.Event(outcome.Reason, outcome.Message, stages.Warning(), stages.Action("Wait"))
+		pass.Event(corev1.EventTypeWarning, outcome.Reason, "Wait", outcome.Message)
 	}
 }
 

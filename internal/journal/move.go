@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
 	"github.com/beyond10x/loom-operator/pkg/stages"
@@ -14,8 +16,8 @@ import (
 type Pass = stages.Pass[*v1alpha1.LoomAgent]
 
 // Move hands a command to the lifecycle, stages the record that follows in the
-// status and queues the events of the move. Several moves of one pass fold
-// into its one status write, each with its own event, in order (design
+// status and queues a Kubernetes Event for each event of the move that is worth
+// one. Several moves of one pass fold into its one status write (design
 // section 4).
 //
 // A command that the lifecycle answers with an error changes nothing. The
@@ -26,7 +28,7 @@ func Move(pass *Pass, command lifecycle.Command) (lifecycle.Decision, error) {
 		return decision, fmt.Errorf("lifecycle: %w", err)
 	}
 	if decision.Record != nil {
-		pass.SetStatus(func(agent *v1alpha1.LoomAgent) { Write(&agent.Status, *decision.Record) })
+		Write(&pass.Object().Status, *decision.Record)
 	}
 	for _, event := range decision.Events {
 		report(pass, event)
@@ -55,7 +57,7 @@ func Apply(pass *Pass) error {
 		return err
 	}
 	if decision.Outcome == lifecycle.OutcomeCreated || decision.Outcome == lifecycle.OutcomeRespecified {
-		pass.SetStatus(func(agent *v1alpha1.LoomAgent) { agent.Status.Workload, agent.Status.NextRun = nil, nil })
+		agent.Status.Workload, agent.Status.NextRun = nil, nil
 	}
 	return nil
 }
@@ -67,12 +69,27 @@ var warnings = map[lifecycle.EventType]bool{
 	lifecycle.LoomAgentFailed:   true,
 }
 
+// worthTelling are the events that become Kubernetes Events: trouble, its end,
+// and the runs of a schedule, of which the status keeps the last only. The
+// status tells the others for as long as the agent is there, and an Event costs
+// the API server about as much as that status (docs/decisions/0010).
+var worthTelling = map[lifecycle.EventType]bool{
+	lifecycle.LoomAgentRefused:         true,
+	lifecycle.LoomAgentDegraded:        true,
+	lifecycle.LoomAgentRecovered:       true,
+	lifecycle.LoomAgentFailed:          true,
+	lifecycle.LoomAgentLastRunObserved: true,
+}
+
 func report(pass *Pass, event lifecycle.Event) {
-	options := []stages.EventOption{stages.Action(action(event))}
-	if warnings[event.Type] || event.LastRun != nil && event.LastRun.Phase == lifecycle.RunFailed {
-		options = append(options, stages.Warning())
+	if !worthTelling[event.Type] {
+		return
 	}
-	pass.Event(string(event.Type), note(event), options...)
+	eventtype := corev1.EventTypeNormal
+	if warnings[event.Type] || event.LastRun != nil && event.LastRun.Phase == lifecycle.RunFailed {
+		eventtype = corev1.EventTypeWarning
+	}
+	pass.Event(eventtype, string(event.Type), action(event), note(event))
 }
 
 // action tells apart the runs of a schedule, each of which is an occurrence of
@@ -87,9 +104,6 @@ func action(event lifecycle.Event) string {
 // note tells what the event carries, in one line.
 func note(event lifecycle.Event) string {
 	var parts []string
-	if event.Generation != 0 {
-		parts = append(parts, fmt.Sprintf("generation %d", event.Generation))
-	}
 	if event.Variant != "" {
 		parts = append(parts, fmt.Sprintf("variant %s", event.Variant))
 	}
@@ -105,9 +119,6 @@ func note(event lifecycle.Event) string {
 	}
 	if event.LastRun != nil {
 		parts = append(parts, fmt.Sprintf("run %s, %s", event.LastRun.Phase, describe(event.LastRun.RunEnd)))
-	}
-	if event.Type == lifecycle.LoomAgentRunObserved {
-		parts = append(parts, "the run is active")
 	}
 	return fmt.Sprintf("LoomAgent %s: %s.", event.Name, strings.TrimSuffix(strings.Join(parts, ", "), "."))
 }

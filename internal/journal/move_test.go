@@ -97,9 +97,7 @@ func TestMovesOfOnePassFoldIntoOneWrite(t *testing.T) {
 			assert.Equal(t, &v1alpha1.CheckResult{Message: "Fine."}, got.agent.Status.Check)
 			assert.Nil(t, got.agent.Status.Workload)
 			assert.Nil(t, got.agent.Status.NextRun)
-			require.Len(t, got.events, 2)
-			assert.Contains(t, got.events[0], "LoomAgentApplied")
-			assert.Contains(t, got.events[1], "LoomAgentRunning")
+			assert.Empty(t, got.events, "the status tells all of it")
 		})
 	}
 }
@@ -173,24 +171,12 @@ func TestEvents(t *testing.T) {
 		command lifecycle.Command
 		want    string
 	}{
-		"applied": {v1alpha1.LoomAgentStatus{}, lifecycle.ApplyLoomAgent{Name: "a", Generation: 2},
-			"Normal | LoomAgentApplied | Record | LoomAgent a: generation 2."},
-		"running": {pending, lifecycle.RecordCheck{Name: "a", Generation: 2, Message: "The document was accepted.", Variant: lifecycle.VariantCommand},
-			"Normal | LoomAgentRunning | Record | LoomAgent a: variant Command, check ended with exit code 0: The document was accepted."},
-		"running, without words": {pending, lifecycle.RecordCheck{Name: "a", Generation: 2, Variant: lifecycle.VariantAgentServe},
-			"Normal | LoomAgentRunning | Record | LoomAgent a: variant AgentServe, check ended with exit code 0."},
 		"refused, with two findings": {pending, lifecycle.RecordCheck{Name: "a", Generation: 2, ExitCode: 1, Message: "spec.env: Wrong.\nspec.image: Wrong.", Variant: lifecycle.VariantAgentServe},
 			"Warning | LoomAgentRefused | Record | LoomAgent a: variant AgentServe, check ended with exit code 1: spec.env: Wrong. spec.image: Wrong."},
 		"degraded": {serving, lifecycle.ObserveDeployment{Name: "a", Availability: lifecycle.Unavailable},
 			"Warning | LoomAgentDegraded | Record | LoomAgent a: the Deployment is Unavailable."},
 		"recovered": {degraded, lifecycle.ObserveDeployment{Name: "a", Availability: lifecycle.Available},
 			"Normal | LoomAgentRecovered | Record | LoomAgent a: the Deployment is Available."},
-		"observed": {serving, lifecycle.ObserveDeployment{Name: "a", Availability: lifecycle.Available},
-			"Normal | LoomAgentObserved | Record | LoomAgent a: the Deployment is Available."},
-		"a run observed": {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunActive},
-			"Normal | LoomAgentRunObserved | Record | LoomAgent a: the run is active."},
-		"completed": {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunSucceeded, End: lifecycle.RunEnd{ExitCode: new(int32(0))}},
-			"Normal | LoomAgentCompleted | Record | LoomAgent a: ended with exit code 0."},
 		"failed": {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunFailed, End: end},
 			"Warning | LoomAgentFailed | Record | LoomAgent a: ended with exit code 137 (OOMKilled)."},
 		"failed, and nobody knows how": {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunFailed},
@@ -203,6 +189,27 @@ func TestEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := turn(t, newAgent(2, c.status), func(_ context.Context, pass *journal.Pass) error { return journal.Observe(pass, c.command) })
 			assert.Equal(t, []string{c.want}, got.events)
+		})
+	}
+}
+
+// What the status goes on telling gets no Event.
+func TestMovesWithoutEvents(t *testing.T) {
+	serving := running()
+	serving.Variant = v1alpha1.AgentServe
+	for name, c := range map[string]struct {
+		status  v1alpha1.LoomAgentStatus
+		command lifecycle.Command
+	}{
+		"applied":        {v1alpha1.LoomAgentStatus{}, lifecycle.ApplyLoomAgent{Name: "a", Generation: 2}},
+		"running":        {v1alpha1.LoomAgentStatus{ObservedGeneration: 2, State: v1alpha1.StatePending}, lifecycle.RecordCheck{Name: "a", Generation: 2, Variant: lifecycle.VariantCommand}},
+		"observed":       {serving, lifecycle.ObserveDeployment{Name: "a", Availability: lifecycle.Available}},
+		"a run observed": {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunActive}},
+		"completed":      {running(), lifecycle.ObserveRun{Name: "a", Phase: lifecycle.RunSucceeded, End: lifecycle.RunEnd{ExitCode: new(int32(0))}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := turn(t, newAgent(2, c.status), func(_ context.Context, pass *journal.Pass) error { return journal.Observe(pass, c.command) })
+			assert.Empty(t, got.events)
 		})
 	}
 }

@@ -27,53 +27,47 @@ func TestBuildingNamesTheCulprits(t *testing.T) {
 		build func(*builder)
 		want  []string
 	}{
-		"no entry point":  {func(b *builder) {}, []string{"exactly one entry point", "0 are set"}},
-		"no name":         {func(b *builder) { *b = *stages.For[*Settings]("").Reconcile(succeed) }, []string{"needs a name"}},
-		"two of them":     {func(b *builder) { b.Reconcile(succeed).Stage("a").Establishes("A").Do(succeed) }, []string{"exactly one entry point", "2 are set"}},
-		"all of them":     {func(b *builder) { b.Reconcile(succeed).Otherwise(succeed).Stage("a") }, []string{"3 are set"}},
-		"Reconcile twice": {func(b *builder) { b.Reconcile(succeed).Reconcile(succeed) }, []string{"Reconcile is called twice"}},
-		"a missing reference": {func(b *builder) {
-			b.Stage("a").Establishes("A").After("nowhere").Do(succeed)
-		}, []string{`stage "a" comes after "nowhere"`}},
+		"no entry point":           {func(b *builder) {}, []string{"exactly one entry point", "found []"}},
+		"no name":                  {func(b *builder) { *b = *stages.For[*Settings]("").Reconcile(succeed) }, []string{"needs a name"}},
+		"two of them":              {func(b *builder) { b.Reconcile(succeed).Stage("A").Do(succeed) }, []string{"exactly one entry point", `"a reconcile handler" "stage \"A\""`}},
+		"all of them":              {func(b *builder) { b.Reconcile(succeed).Root().Otherwise(succeed); b.Stage("A").Do(succeed) }, []string{"a reconcile handler", "root cases", `stage \"A\"`}},
+		"Reconcile twice":          {func(b *builder) { b.Reconcile(succeed).Reconcile(succeed) }, []string{`found ["a reconcile handler" "a reconcile handler"]`}},
+		"a handler and root cases": {func(b *builder) { b.Root().Do(succeed).Case("x", yes, succeed).Otherwise(succeed) }, []string{"root cases", "both a handler and cases"}},
+		"a missing reference":      {func(b *builder) { b.Stage("A").After("Nowhere").Do(succeed) }, []string{`does not exist: "A" after ["Nowhere"]`}},
 		"a cycle": {func(b *builder) {
-			b.Stage("first").Establishes("F").Do(succeed)
-			b.Stage("a").Establishes("A").After("first", "b").Do(succeed)
-			b.Stage("b").Establishes("B").After("a").Do(succeed)
-		}, []string{`cycle among ["a" "b"]`}},
+			b.Stage("First").Do(succeed)
+			b.Stage("A").After("First", "B").Do(succeed)
+			b.Stage("B").After("A").Do(succeed)
+		}, []string{`cycle`, `"A" after ["B"], "B" after ["A"]`}},
+		"a stage after itself": {func(b *builder) { b.Stage("A").After("A").Do(succeed) }, []string{`"A" after ["A"]`}},
 		"a tie": {func(b *builder) {
-			b.Stage("a").Establishes("A").Do(succeed)
-			b.Stage("b").Establishes("B").Do(succeed)
-		}, []string{`order of the stages ["a" "b"] is open`}},
+			b.Stage("A").Do(succeed)
+			b.Stage("B").Do(succeed)
+		}, []string{`order of the stages ["A" "B"] is open`}},
 		"a tie after a common dependency": {func(b *builder) {
-			b.Stage("a").Establishes("A").Do(succeed)
-			b.Stage("b").Establishes("B").After("a").Do(succeed)
-			b.Stage("c").Establishes("C").After("a").Do(succeed)
-		}, []string{`order of the stages ["b" "c"] is open`}},
-		"a repeated stage name": {func(b *builder) {
-			b.Stage("a").Establishes("A").Do(succeed)
-			b.Stage("a").Establishes("B").After("a").Do(succeed)
-		}, []string{`stage name "a" is empty or used twice`}},
-		"a stage without a name": {func(b *builder) { b.Stage("").Establishes("A").Do(succeed) }, []string{`stage name "" is empty`}},
+			b.Stage("A").Do(succeed)
+			b.Stage("B").After("A").Do(succeed)
+			b.Stage("C").After("A").Do(succeed)
+		}, []string{`order of the stages ["B" "C"] is open`}},
 		"a repeated condition": {func(b *builder) {
-			b.Stage("a").Establishes("Same").Do(succeed)
-			b.Stage("b").Establishes("Same").After("a").Do(succeed)
-		}, []string{`stage "b" establishes Same`, `stage "a"`}},
-		"a reserved condition":           {func(b *builder) { b.Stage("a").Establishes("Ready").Do(succeed) }, []string{`stage "a" establishes Ready`, "reserved"}},
-		"no condition":                   {func(b *builder) { b.Stage("a").Do(succeed) }, []string{`stage "a"`, "condition type"}},
-		"a condition the API refuses":    {func(b *builder) { b.Stage("a").Establishes("not valid").Do(succeed) }, []string{`"not valid"`}},
-		"a stage without work":           {func(b *builder) { b.Stage("a").Establishes("A") }, []string{`stage "a" has neither`}},
-		"a stage with two handlers":      {func(b *builder) { b.Stage("a").Establishes("A").Do(succeed).Do(succeed) }, []string{`stage "a" has more than one handler`}},
-		"a stage with handler and cases": {func(b *builder) { b.Stage("a").Establishes("A").Do(succeed).Otherwise(succeed) }, []string{`stage "a" has both`}},
-		"cases without an otherwise": {func(b *builder) {
-			b.Stage("a").Establishes("A").Case("x", yes, succeed)
-		}, []string{`stage "a"`, "exactly one otherwise", "[]"}},
-		"cases with two otherwises":       {func(b *builder) { b.Otherwise(succeed).Otherwise(succeed) }, []string{"the controller", `["otherwise" "otherwise"]`}},
-		"a case without a predicate":      {func(b *builder) { b.Case("x", nil, succeed).Otherwise(succeed) }, []string{`["x" "otherwise"]`}},
-		"a case without a handler":        {func(b *builder) { b.Case("x", yes, nil).Otherwise(succeed) }, []string{`case "x" has no handler`}},
-		"an ambiguous case order":         {func(b *builder) { b.Case("x", yes, succeed).Case("y", yes, succeed).Otherwise(succeed) }, []string{`cases ["x" "y"] is open`}},
-		"a cycle of cases":                {func(b *builder) { b.Case("x", yes, succeed, "y").Case("y", yes, succeed, "x").Otherwise(succeed) }, []string{`order of the cases has a cycle among ["x" "y"]`}},
-		"a case after a missing one":      {func(b *builder) { b.Case("x", yes, succeed, "y").Otherwise(succeed) }, []string{`case "x" comes after "y"`}},
-		"several faults at the same time": {func(b *builder) { b.Stage("a"); b.Stage("b").Establishes("Ready").Do(succeed) }, []string{`stage "a" has neither`, `stage "b" establishes Ready`, "is open"}},
+			b.Stage("Same").Do(succeed)
+			b.Stage("Same").After("Same").Do(succeed)
+		}, []string{`stage name "Same" is empty or used twice`}},
+		"a reserved condition":           {func(b *builder) { b.Stage("Ready").Do(succeed) }, []string{`stage "Ready"`, "reserved"}},
+		"a condition the API refuses":    {func(b *builder) { b.Stage("not valid").Do(succeed) }, []string{`stage "not valid"`, "condition type"}},
+		"a stage without work":           {func(b *builder) { b.Stage("A") }, []string{`stage "A": a handler is needed`}},
+		"a stage with handler and cases": {func(b *builder) { b.Stage("A").Do(succeed).Otherwise(succeed) }, []string{`stage "A" has both`}},
+		"cases without an otherwise":     {func(b *builder) { b.Stage("A").Case("x", yes, succeed) }, []string{`stage "A"`, "exactly one otherwise, found 0"}},
+		"cases with two otherwises":      {func(b *builder) { b.Root().Otherwise(succeed).Otherwise(succeed) }, []string{"root cases", "exactly one otherwise, found 2"}},
+		"a case without a predicate":     {func(b *builder) { b.Root().Case("x", nil, succeed).Otherwise(succeed) }, []string{`root cases from "x"`, "found 2"}},
+		"a case without a handler":       {func(b *builder) { b.Root().Case("x", yes, nil).Otherwise(succeed) }, []string{`case "x" has no handler`}},
+		"a case without a name":          {func(b *builder) { b.Root().Case("", yes, succeed).Otherwise(succeed) }, []string{`case name "" is empty`}},
+		"an ambiguous case order":        {func(b *builder) { b.Root().Case("x", yes, succeed).Case("y", yes, succeed).Otherwise(succeed) }, []string{`cases ["x" "y"] is open`}},
+		"a cycle of cases": {func(b *builder) {
+			b.Root().Case("x", yes, succeed, "y").Case("y", yes, succeed, "x").Otherwise(succeed)
+		}, []string{`cases has a cycle`, `"x" after ["y"], "y" after ["x"]`}},
+		"a case after a missing one":      {func(b *builder) { b.Root().Case("x", yes, succeed, "y").Otherwise(succeed) }, []string{`"x" after ["y"]`}},
+		"several faults at the same time": {func(b *builder) { b.Stage("A"); b.Stage("Ready").Do(succeed) }, []string{`stage "A": a handler`, `stage "Ready"`, "is open"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -113,18 +107,18 @@ func TestRegistrationOrderNeverMatters(t *testing.T) {
 		var ran []string
 		b := stages.For[*Settings]("settings", stages.Events(false))
 		for _, i := range rand.Perm(5) {
-			stage := b.Stage(stageName(i)).Establishes(conditionName(i)).Do(func(context.Context, pass) error {
-				ran = append(ran, stageName(i))
+			stage := b.Stage(conditionName(i)).Do(func(context.Context, pass) error {
+				ran = append(ran, conditionName(i))
 				return nil
 			})
 			for before := range i {
-				stage.After(stageName(before))
+				stage.After(conditionName(before))
 			}
 		}
 		w := newWorld(t)
 		_, err := w.pass(w.build(b))
 		require.NoError(t, err)
-		assert.Equal(t, []string{"stage1", "stage2", "stage3", "stage4", "stage5"}, ran)
+		assert.Equal(t, []string{"Condition1", "Condition2", "Condition3", "Condition4", "Condition5"}, ran)
 	}
 }
 
@@ -134,61 +128,49 @@ func TestPartsAreEmbeddedWithoutTheBuilder(t *testing.T) {
 	mark := func(name string) handler {
 		return func(context.Context, pass) error { ran = append(ran, name); return nil }
 	}
-	pipeline := stages.Pipeline[*Settings]{Stages: []*stages.Stage[*Settings]{
-		{Name: "b", Condition: "B", Dependencies: []string{"a"}, Cases: []stages.Case[*Settings]{
+	b := stages.For[*Settings]("settings", w.options()...).Embed(
+		&stages.Stage[*Settings]{Condition: "B", Dependencies: []string{"A"}, Cases: []stages.Case[*Settings]{
 			{Name: "never", When: no, Do: mark("never")},
 			{Name: "else", Do: mark("else")},
 		}},
-		{Name: "a", Condition: "A", Handler: mark("a")},
-	}}
-	require.NoError(t, pipeline.Validate())
-	run, err := pipeline.Compile()
+		&stages.Stage[*Settings]{Condition: "A", Handler: mark("a")},
+	)
+	require.NoError(t, b.Validate())
+	_, err := w.pass(w.build(b))
 	require.NoError(t, err)
-	c := w.plain(func(ctx context.Context, p pass) error {
-		ran = append(ran, "before")
-		return run(ctx, p)
-	})
-	_, err = w.pass(c)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"before", "a", "else"}, ran)
+	assert.Equal(t, []string{"a", "else"}, ran)
 	assert.Equal(t, map[string]string{"A": "True/Succeeded", "B": "True/Succeeded", "Ready": "True/Succeeded"}, w.conditions())
 }
 
 func TestMixingStylesIsRefused(t *testing.T) {
-	staged, err := stages.Pipeline[*Settings]{Stages: []*stages.Stage[*Settings]{{Name: "a", Condition: "A", Handler: succeed}}}.Compile()
-	require.NoError(t, err)
-	cased, err := stages.Pipeline[*Settings]{Cases: []stages.Case[*Settings]{{Name: "else", Do: succeed}}}.Compile()
-	require.NoError(t, err)
-	for name, embedded := range map[string]handler{"stages": staged, "cases": cased} {
-		for where, build := range map[string]func(*builder){
-			"in a stage":           func(b *builder) { b.Stage("outer").Establishes("Outer").Do(embedded) },
-			"in a case of a stage": func(b *builder) { b.Stage("outer").Establishes("Outer").Otherwise(embedded) },
-			"in a root case":       func(b *builder) { b.Otherwise(embedded) },
-			"after another one": func(b *builder) {
-				b.Reconcile(func(ctx context.Context, p pass) error {
-					if err := staged(ctx, p); err != nil {
-						return err
-					}
-					return embedded(ctx, p)
-				})
-			},
-		} {
-			t.Run(name+" "+where, func(t *testing.T) {
-				w := newWorld(t)
-				b := stages.For[*Settings]("settings", w.options()...)
-				build(b)
-				_, err := w.pass(w.build(b))
-				assert.ErrorContains(t, err, "cannot embed a pipeline")
-				assert.Equal(t, "False/Misuse", w.conditions()["Ready"])
-			})
-		}
+	embedded := &stages.Stage[*Settings]{Condition: "A", Handler: succeed}
+	for name, c := range map[string]struct {
+		build func(*builder)
+		want  string
+	}{
+		"a stage":         {func(b *builder) { b.Stage("B").After("A").Do(succeed) }, `[stage "B"] are registered and [stage "A"] are embedded`},
+		"root cases":      {func(b *builder) { b.Root().Case("x", yes, succeed).Otherwise(succeed) }, `[root cases from "x"] are registered and [stage "A"] are embedded`},
+		"a plain handler": {func(b *builder) { b.Reconcile(succeed) }, `[a reconcile handler] are registered and [stage "A"] are embedded`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := stages.For[*Settings]("settings").Embed(embedded)
+			c.build(b)
+			assert.ErrorContains(t, b.Validate(), c.want)
+		})
 	}
 }
 
-// Nesting cases is not a mistake that can be made: a case has no place for cases or stages.
+// Nested cases cannot be written down: a case has no place for cases or stages, and nothing makes a handler of them.
 func TestCasesCannotNest(t *testing.T) {
 	for field := range reflect.TypeFor[stages.Case[*Settings]]().Fields() {
 		name := fmt.Sprint(field.Type)
 		assert.False(t, strings.Contains(name, "[]stages.") || strings.Contains(name, "stages.Stage"), "field %s holds %s", field.Name, name)
+	}
+	for _, part := range []any{stages.Case[*Settings]{}, &stages.Stage[*Settings]{}, &builder{}, &stages.Controller[*Settings]{}} {
+		for method := range reflect.TypeOf(part).Methods() {
+			for out := range method.Type.Outs() {
+				assert.NotEqual(t, reflect.TypeFor[handler](), out, "%T.%s", part, method.Name)
+			}
+		}
 	}
 }

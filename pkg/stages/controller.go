@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,37 +22,30 @@ const (
 	restartDelay = 200 * time.Millisecond
 	// statusBudget bounds the status write, which does not share the handlers' deadline.
 	statusBudget = 10 * time.Second
-	// rememberedWrites and catchUp bound the memory of what was written. A cache that lags longer causes conflicts only.
-	rememberedWrites = 4096
-	catchUp          = time.Minute
+	// remembered bounds the memory of the process. What is forgotten costs a needless look or Event, never a write.
+	remembered = 16384
+	// catchUp is how long a cache may lag behind the own writes. One that lags longer causes conflicts only.
+	catchUp = time.Minute
 )
 
-// Controller runs a validated pipeline. It is safe for concurrent passes over different objects.
+// restart repeats the pass quietly.
+var restart = reconcile.Result{RequeueAfter: restartDelay}
+
+// Controller runs validated stages. It is safe for concurrent passes over different objects.
 type Controller[T client.Object] struct {
-	name      string
-	config    config
-	run       Handler[T]
-	summarize func(*Pass[T], Outcome)
-	client    client.Client
-	live      client.Reader
-	reports   bool
-	recorder  *recorder
+	config
+	host        string
+	steps       []*Stage[T]
+	conditions  []string // of the steps; Ready without stages
+	summarize   func(*Pass[T], Outcome)
+	client      client.Client
+	live        client.Reader
+	reports     bool
+	subresource bool // the API has one for the status
 
-	written *cache.LRUExpireCache // versions that passes wrote, by UID
-
-	discovered sync.Mutex
-	separate   *bool
-}
-
-func newController[T client.Object](name string, cfg config, run Handler[T], summarize func(*Pass[T], Outcome), c client.Client, live client.Reader) *Controller[T] {
-	_, reports := any(newObject[T]()).(Reporter)
-	if cfg.report != nil {
-		reports = *cfg.report
-	}
-	return &Controller[T]{
-		name: name, config: cfg, run: run, summarize: summarize, client: c, live: live, reports: reports,
-		recorder: newRecorder(name, cfg, c), written: cache.NewLRUExpireCacheWithClock(rememberedWrites, cfg.clock),
-	}
+	// memory has the version of each primary that a pass wrote, by UID; that of each child (see ensured); and the
+	// Events that were sent.
+	memory *cache.LRUExpireCache
 }
 
 // Reconcile runs one pass over obj, which is usually read from a cache and is not changed. It implements
@@ -62,35 +53,27 @@ func newController[T client.Object](name string, cfg config, run Handler[T], sum
 //
 // It returns an error for failures only. A conflict with another writer is no failure: the pass is repeated soon.
 func (c *Controller[T]) Reconcile(ctx context.Context, obj T) (reconcile.Result, error) {
-	if !obj.GetDeletionTimestamp().IsZero() && !c.config.deletion {
+	if !obj.GetDeletionTimestamp().IsZero() && !c.withDeletion {
 		return reconcile.Result{}, nil
 	}
 	if c.behind(obj) {
-		return reconcile.Result{RequeueAfter: restartDelay}, nil
+		return restart, nil
 	}
-	pass, err := c.newPass(obj)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	err = c.work(ctx, pass)
+	pass := newPass(c, obj)
+	err := c.work(ctx, pass)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return reconcile.Result{}, ctx.Err()
 	}
 	if stale(err) {
-		return reconcile.Result{RequeueAfter: restartDelay}, nil
+		return restart, nil
 	}
 	return c.finish(context.WithoutCancel(ctx), pass, pass.outcome(err))
-}
-
-// remember keeps the version of obj that a pass wrote.
-func (c *Controller[T]) remember(obj T) {
-	c.written.Add(obj.GetUID(), obj.GetResourceVersion(), catchUp)
 }
 
 // behind tells whether obj is older than what an earlier pass wrote: the cache has not caught up. A pass over it would
 // see its own report missing and end in a conflict.
 func (c *Controller[T]) behind(obj T) bool {
-	written, ok := c.written.Get(obj.GetUID())
+	written, ok := c.memory.Get(obj.GetUID())
 	if !ok {
 		return false
 	}
@@ -98,48 +81,39 @@ func (c *Controller[T]) behind(obj T) bool {
 	return err == nil && order < 0
 }
 
-func (c *Controller[T]) newPass(obj T) (*Pass[T], error) {
-	pass := &Pass[T]{
-		controller: c, now: c.config.clock.Now(), generation: obj.GetGeneration(),
-		base: obj, object: clone(obj), staged: clone(obj),
-		reached: []words{{}}, values: map[reflect.Type]any{}, set: map[string]bool{},
-	}
-	if c.reports {
-		separate, err := c.subresource()
-		if err != nil {
-			return nil, err
-		}
-		if !separate {
-			// Each status write counts as a new generation, so a report of the one examined would never end.
-			pass.generation = 0
-		}
-	}
-	return pass, nil
-}
-
-// work runs the handlers, and saves the object when they asked for it.
+// work runs the stages one after another.
 func (c *Controller[T]) work(ctx context.Context, pass *Pass[T]) error {
-	ctx, cancel := context.WithTimeout(ctx, c.config.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	err := c.guard(ctx, pass, func() error { return c.run(ctx, pass) })
-	if pass.fault != nil {
-		return errors.Join(pass.fault, err)
+	for _, s := range c.steps {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("not begun after %s: %w", c.timeout, err)
+		}
+		pass.said = Outcome{}
+		err := guard(ctx, func() error { return s.Handler(ctx, pass) })
+		if _, worded := errors.AsType[*Outcome](err); err != nil && ctx.Err() != nil && !worded {
+			err = fmt.Errorf("not finished after %s: %w", c.timeout, errors.Join(context.DeadlineExceeded, err))
+		}
+		if err != nil {
+			return err
+		}
+		said, usual := pass.said, "The object is reconciled."
+		if s.Condition != "" {
+			usual = fmt.Sprintf("Stage %q succeeded.", s.Condition)
+		}
+		pass.reached = append(pass.reached, Outcome{
+			Kind: Succeeded, Reason: cleanReason(said.Reason, string(Succeeded)), Message: cmp.Or(said.Message, usual),
+		})
 	}
-	if err != nil && ctx.Err() != nil && !worded(err) {
-		return &timeoutError{err: err, after: c.config.timeout}
-	}
-	if err != nil || !pass.save {
-		return err
-	}
-	return pass.saveObject(ctx)
+	return nil
 }
 
-// guard turns a panic into an error of this object. The stack goes to the log only.
-func (c *Controller[T]) guard(ctx context.Context, pass *Pass[T], f func() error) (err error) {
+// guard turns a panic into an error. The stack goes to the log only.
+func guard(ctx context.Context, f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &panicError{value: r}
-			log.FromContext(ctx).Error(err, "Handler panicked", "stage", pass.stage(), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: %v", errPanic, r)
+			log.FromContext(ctx).Error(err, "Handler panicked", "stack", string(debug.Stack()))
 		}
 	}()
 	return f()
@@ -148,62 +122,30 @@ func (c *Controller[T]) guard(ctx context.Context, pass *Pass[T], f func() error
 // finish reports the outcome: it writes the status, then sends the Events. It has a time budget of its own, so that a
 // handler that used up its deadline is reported, and a shutdown cannot cut the report in half.
 func (c *Controller[T]) finish(ctx context.Context, pass *Pass[T], outcome Outcome) (reconcile.Result, error) {
-	outcome = c.summary(ctx, pass, outcome)
-	statusCtx, cancel := context.WithTimeout(ctx, statusBudget)
-	defer cancel()
-	written, err := c.writeStatus(statusCtx, pass)
+	pass.report(outcome)
+	if c.summarize != nil {
+		err := guard(ctx, func() error { c.summarize(pass, outcome); return nil })
+		if err != nil && !outcome.failed() {
+			outcome = pass.outcome(err)
+			pass.report(outcome)
+		}
+	}
+	pass.complete()
+	written, err := c.writeStatus(ctx, pass)
 	switch {
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: restartDelay}, nil
+		return restart, nil
 	case apierrors.IsNotFound(err):
 		return reconcile.Result{}, nil // The object is gone, and its status with it.
 	case err != nil:
-		if outcome.failed() {
-			log.FromContext(ctx).Error(outcome.Err, "Handler failed, and its report too", "stage", outcome.Stage)
-		}
-		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
+		return reconcile.Result{}, fmt.Errorf("write the status of %v: %w", &outcome, err)
 	}
-	if written {
-		c.remember(pass.staged)
-	}
-	c.recorder.flush(ctx, pass.base, append(pass.events, c.automaticEvents(pass, outcome)...))
+	c.sendEvents(ctx, pass, outcome)
 	if written || pass.writes > 0 {
 		log.FromContext(ctx).Info("Reconciled", "outcome", outcome.Kind, "stage", outcome.Stage, "reason", outcome.Reason, "statusWritten", written, "otherWrites", pass.writes)
 	}
-	return c.result(pass, outcome)
-}
-
-// summary stages the conditions of the outcome and lets the summary hook add its own. A hook that fails makes the pass
-// fail.
-func (c *Controller[T]) summary(ctx context.Context, pass *Pass[T], outcome Outcome) Outcome {
-	if c.reports {
-		pass.report(outcome)
-	}
-	if c.summarize != nil {
-		err := c.guard(ctx, pass, func() error { c.summarize(pass, outcome); return nil })
-		if err = cmp.Or(err, pass.fault); err != nil && !outcome.failed() {
-			outcome = pass.outcome(err)
-			if c.reports {
-				pass.report(outcome)
-			}
-		}
-	}
-	if c.reports {
-		pass.finishStatus(c.config.retired)
-	}
-	return outcome
-}
-
-// result tells the queue what comes next.
-func (c *Controller[T]) result(pass *Pass[T], outcome Outcome) (reconcile.Result, error) {
-	switch outcome.Kind {
-	case Succeeded:
-		return reconcile.Result{RequeueAfter: cmp.Or(pass.after, c.config.every)}, nil
-	case Waiting:
-		return reconcile.Result{RequeueAfter: outcome.After}, nil
-	case Stopped:
-		return reconcile.Result{RequeueAfter: pass.after}, nil
-	default:
+	if outcome.failed() {
 		return reconcile.Result{}, outcome.Err
 	}
+	return reconcile.Result{RequeueAfter: outcome.After}, nil
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func TestCoversSeesDriftAndToleratesAdditions(t *testing.T) {
@@ -40,6 +43,29 @@ func TestCoversSeesDriftAndToleratesAdditions(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(c.intent), &intent))
 			assert.Equal(t, c.want, covers(live, intent))
 		})
+	}
+}
+
+// inherited has the protobuf form of what it embeds, which lacks its own field.
+type inherited struct {
+	corev1.ConfigMap
+	Extra string `json:"extra"`
+}
+
+func TestTheDigestSeesEveryField(t *testing.T) {
+	c := &Controller[*inherited]{config: defaults}
+	seen := map[string]bool{}
+	for _, child := range []client.Object{
+		&inherited{Extra: "1"}, &inherited{Extra: "2"},
+		&corev1.ConfigMap{Data: map[string]string{"a": "1"}}, &corev1.ConfigMap{Data: map[string]string{"a": "2"}}, &corev1.ConfigMap{},
+		&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}, &appsv1.Deployment{},
+	} {
+		require.NoError(t, c.sign(child))
+		digest := child.GetAnnotations()[defaults.annotation]
+		assert.False(t, seen[digest], "%T %+v", child, child)
+		seen[digest] = true
+		require.NoError(t, c.sign(child))
+		assert.Equal(t, digest, child.GetAnnotations()[defaults.annotation], "it is the same again")
 	}
 }
 

@@ -5,8 +5,8 @@
 // # A controller in one look
 //
 //	b := stages.For[*v1.Settings]("settings", stages.Owns(&corev1.ConfigMap{}))
-//	b.Stage("configuration").Establishes("ConfigurationReady").Do(configure)
-//	b.Stage("checksum").Establishes("ChecksumReady").After("configuration").Do(checksum)
+//	b.Stage("ConfigurationReady").Do(configure)
+//	b.Stage("ChecksumReady").After("ConfigurationReady").Do(checksum)
 //	c, err := b.Build(mgr.GetClient(), mgr.GetAPIReader())
 //	...
 //	err = c.SetupWithManager(mgr)
@@ -17,17 +17,17 @@
 //		if pass.Object().Spec.Suspended {
 //			return stages.Wait("Suspended", "Set spec.suspended to false to go on.", 5*time.Minute)
 //		}
-//		_, err := pass.Ensure(ctx, &corev1.ConfigMap{Data: map[string]string{"message": pass.Object().Spec.Message}})
-//		return err
+//		return pass.Ensure(ctx, &corev1.ConfigMap{Data: map[string]string{"message": pass.Object().Spec.Message}})
 //	}
 //
 // # One entry point
 //
 // A controller has exactly one of: a plain handler ([Builder.Reconcile]), stages ([Builder.Stage]), or root cases
-// ([Builder.Case], [Builder.Otherwise]). A stage has either a handler or cases. Cases are tried in order, the first
-// whose predicate holds runs, and an otherwise is required. Stages and cases name what they come after; the result
-// must be one unique order, and the order of registration never matters. [Builder.Validate] and [Builder.Build]
-// refuse everything else and name the culprits.
+// ([Builder.Root]). A stage is named by the condition that it establishes, and has either a handler or cases. Cases are
+// tried in order, the first whose predicate holds runs, and an otherwise is required. Stages and cases name what they
+// come after; the result must be one unique order, and the order of registration never matters. [Builder.Validate] and
+// [Builder.Build] refuse everything else and name the culprits. Stages can also be written as plain data
+// ([Builder.Embed]).
 //
 // # A pass
 //
@@ -45,7 +45,7 @@
 //	any error, Fail     False              Unknown      False    a retry: 1 s, doubled up to 60 s, with jitter
 //	Terminal            False              Unknown      False    nothing until new input or a resync
 //	a panic, a timeout  False              Unknown      False    a retry, as for an error
-//	a conflict          as before          as before    as before  a new pass at once, quietly
+//	a conflict          as before          as before    as before  a new pass soon, quietly
 //	(shutdown)          as before          as before    as before  nothing is written
 //
 // Outcomes are found through wrapping. An ordinary error shows users the stage and the class of the error, never its
@@ -53,11 +53,10 @@
 //
 // # Status
 //
-// A type opts into automatic conditions by implementing [Reporter]. [Pass.SetStatus] stages typed status fields and
-// [Pass.Condition] further conditions; both persist even when the pass fails later. Edits of spec and metadata are
-// dropped, unless a handler without stages calls [Pass.Save] and succeeds. The write carries UID and resource version.
-// When it conflicts, the whole pass runs again; when it fails otherwise, the pass is retried, even after a terminal
-// error.
+// A type opts into automatic conditions by implementing [Reporter]. Status fields are set on [Pass.Object], further
+// conditions with [Pass.Condition]; both persist even when the pass fails later. Edits of spec and metadata are dropped,
+// unless [Pass.Save] writes them. The status write carries UID and resource version. When it conflicts, the whole pass
+// runs again; when it fails otherwise, the pass is retried, even after a terminal error.
 //
 // # Children
 //

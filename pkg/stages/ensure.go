@@ -1,32 +1,25 @@
 package stages
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
 	"slices"
-	"unicode/utf8"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-)
-
-// Change tells what Ensure did.
-type Change string
-
-// What Ensure did.
-const (
-	Unchanged Change = "Unchanged"
-	Created   Change = "Created"
-	Updated   Change = "Updated"
 )
 
 // NotOwnedError says that an object exists which the primary does not control, and which Ensure therefore left alone.
@@ -37,176 +30,173 @@ type NotOwnedError struct {
 }
 
 func (e *NotOwnedError) Error() string {
-	owner := e.Owner
-	if owner == "" {
-		owner = "nobody"
-	}
-	return fmt.Sprintf("%s %q exists in namespace %q and is controlled by %s, so it is left alone. Delete or rename it to let this object create its own.", e.Kind, e.Name, e.Namespace, owner)
+	return fmt.Sprintf("%s %q exists in namespace %q and is controlled by %s, so it is left alone. Delete or rename it to let this object create its own.", e.Kind, e.Name, e.Namespace, cmp.Or(e.Owner, "nobody"))
 }
+
+// neverResourceVersion is a version that no object has: the last that etcd could count to (int64).
+const neverResourceVersion = "9223372036854775807"
 
 // Ensure makes the child exist with the given values by server-side apply. Name, namespace and controller reference
 // come from the primary when unset. Fields that an earlier Ensure set and this one does not are removed; fields of
 // others stay. On return child holds the object as the API server has it.
 //
 // The write is left out when it would change nothing: the child carries a digest of what was applied last, and every
-// applied value is still there. An object that the primary does not control is never touched; the error is then a
+// applied value is still there. An object that the primary does not control is never touched; the error then wraps a
 // [NotOwnedError]. While the child is being deleted the error is a [Wait].
-func (p *Pass[T]) Ensure(ctx context.Context, child client.Object) (Change, error) {
-	intent, err := p.intent(child)
+func (p *Pass[T]) Ensure(ctx context.Context, child client.Object) error {
+	c := p.controller
+	gvk, err := c.client.GroupVersionKindFor(child)
 	if err != nil {
-		return "", fmt.Errorf("ensure %T: %w", child, err)
+		return fmt.Errorf("ensure %T: %w", child, err)
 	}
-	change, err := p.reconcileChild(ctx, p.controller.config.children, intent, child)
-	if apierrors.IsConflict(err) && intent.GetResourceVersion() == neverResourceVersion {
-		// The child exists, but the cache has not seen it.
-		intent.SetResourceVersion("")
-		change, err = p.reconcileChild(ctx, p.controller.live, intent, child)
+	child.GetObjectKind().SetGroupVersionKind(gvk)
+	child.SetName(cmp.Or(child.GetName(), p.base.GetName()))
+	child.SetNamespace(cmp.Or(child.GetNamespace(), p.base.GetNamespace()))
+	err = controllerutil.SetControllerReference(p.base, child, c.client.Scheme())
+	if err == nil {
+		err = c.sign(child)
+	}
+	if err == nil {
+		err = p.ensure(ctx, c.client, child)
+	}
+	if apierrors.IsConflict(err) && child.GetResourceVersion() == neverResourceVersion {
+		child.SetResourceVersion("") // The child exists, but the cache has not seen it.
+		err = p.ensure(ctx, c.live, child)
 	}
 	if err != nil {
-		return "", fmt.Errorf("ensure %s %s: %w", intent.GetKind(), client.ObjectKeyFromObject(child), err)
+		return fmt.Errorf("ensure %s %s: %w", gvk.Kind, client.ObjectKeyFromObject(child), err)
 	}
-	if change != Unchanged {
-		p.writes++
-	}
-	return change, nil
+	return nil
 }
 
-// neverResourceVersion is a version that no object has: the last that etcd could count to (int64).
-const neverResourceVersion = "9223372036854775807"
+// sign puts a digest of the child, without its status, into the annotation.
+func (c *Controller[T]) sign(child client.Object) (err error) {
+	copyStatus(child, blank(child))
+	annotations := map[string]string{}
+	maps.Copy(annotations, child.GetAnnotations())
+	annotations[c.annotation] = "" // The digest is not part of itself.
+	child.SetAnnotations(annotations)
+	var text []byte
+	// The kinds of Kubernetes have a protobuf form, which costs a tenth of JSON. Other kinds may have inherited its
+	// method from something that they embed.
+	if proto, ok := child.(interface{ Marshal() ([]byte, error) }); ok && strings.HasPrefix(reflect.TypeOf(child).Elem().PkgPath(), "k8s.io/api/") {
+		text, err = proto.Marshal()
+	} else {
+		text, err = json.Marshal(child)
+	}
+	digest := sha256.Sum256(text)
+	annotations[c.annotation] = hex.EncodeToString(digest[:16])
+	return err
+}
 
-// reconcileChild compares the intent with what reader has and applies it when they differ.
+// ensure compares the child with what reader has and applies it when they differ.
 //
 // Every apply carries a resource version, so it lands on the version that was compared or fails with a conflict. For a
 // child that the reader does not have, that is a version that no object has: the API server ignores it when the apply
 // creates the object, and answers a conflict when the object exists (generic registry, Store.Update). One call thus
 // creates the child, and cannot take over an object that the cache has not seen. A plain create would not do: it
 // records its fields as those of an update, and a later apply could not remove them.
-func (p *Pass[T]) reconcileChild(ctx context.Context, reader client.Reader, intent *unstructured.Unstructured, child client.Object) (Change, error) {
-	existing, change := twin(child), Updated
-	existing.GetObjectKind().SetGroupVersionKind(intent.GroupVersionKind())
-	switch err := reader.Get(ctx, client.ObjectKeyFromObject(child), existing); {
+func (p *Pass[T]) ensure(ctx context.Context, reader client.Reader, child client.Object) error {
+	c, kind, live := p.controller, child.GetObjectKind().GroupVersionKind(), twin(child)
+	switch err := reader.Get(ctx, client.ObjectKeyFromObject(child), live); {
 	case apierrors.IsNotFound(err):
-		change = Created
-		intent.SetResourceVersion(neverResourceVersion)
+		child.SetResourceVersion(neverResourceVersion)
 	case err != nil:
-		return "", err
-	default:
-		if unchanged, err := p.compare(intent, existing); err != nil {
-			return "", err
-		} else if unchanged {
-			assign(child, existing)
-			return Unchanged, nil
+		return err
+	case !metav1.IsControlledBy(live, p.base):
+		refused := &NotOwnedError{Kind: kind.Kind, Namespace: live.GetNamespace(), Name: live.GetName()}
+		if owner := metav1.GetControllerOf(live); owner != nil {
+			refused.Owner = fmt.Sprintf("%s %q (UID %s)", owner.Kind, owner.Name, owner.UID)
 		}
-		intent.SetResourceVersion(existing.GetResourceVersion())
+		return Fail("NotOwned", refused.Error(), refused)
+	case !live.GetDeletionTimestamp().IsZero():
+		return Wait("ChildTerminating", fmt.Sprintf("%s %q is being deleted. It is created again once it is gone.", kind.Kind, live.GetName()), 0)
+	default:
+		live.GetObjectKind().SetGroupVersionKind(kind)
+		current, err := c.current(live, child)
+		if err != nil || current {
+			assign(child, live)
+			return err
+		}
+		child.SetResourceVersion(live.GetResourceVersion())
 	}
-	applied := intent.DeepCopy()
-	if err := p.apply(ctx, applied); err != nil {
-		return "", err
-	}
-	if applied.GetResourceVersion() == existing.GetResourceVersion() {
-		change = Unchanged // The API server found nothing to change.
-	}
-	fresh := twin(child)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(applied.Object, fresh); err != nil {
-		return "", err
-	}
-	assign(child, fresh)
-	return change, nil
-}
-
-// apply sends the object by server-side apply and reads the answer back into it.
-//
-// The API server reads the body as YAML, which folds or forbids characters that JSON allows in a string as they are;
-// so these are sent as escapes.
-func (p *Pass[T]) apply(ctx context.Context, object *unstructured.Unstructured) error {
-	body, err := object.MarshalJSON()
+	object, err := content(child)
 	if err != nil {
 		return err
 	}
-	return p.controller.client.Patch(ctx, object, client.RawPatch(types.ApplyPatchType, escapeForYAML(body)), client.FieldOwner(p.controller.config.fieldOwner), client.ForceOwnership)
-}
-
-// escapeForYAML writes the characters of a JSON text that YAML 1.1 does not take as they are, all of them inside
-// strings, as JSON escapes, which YAML reads alike.
-func escapeForYAML(text []byte) []byte {
-	safe := make([]byte, 0, len(text))
-	for _, r := range string(text) {
-		switch {
-		case r >= 0x7F && r <= 0x9F, r == 0x2028, r == 0x2029, r == 0xFEFF, r == 0xFFFE, r == 0xFFFF:
-			safe = fmt.Appendf(safe, "\\u%04x", r)
-		default:
-			safe = utf8.AppendRune(safe, r)
-		}
-	}
-	return safe
-}
-
-// compare tells whether applying the intent to existing would change nothing, or why it must not be applied.
-func (p *Pass[T]) compare(intent *unstructured.Unstructured, existing client.Object) (bool, error) {
-	if !metav1.IsControlledBy(existing, p.base) {
-		refused := &NotOwnedError{Kind: intent.GetKind(), Namespace: intent.GetNamespace(), Name: intent.GetName()}
-		if owner := metav1.GetControllerOf(existing); owner != nil {
-			refused.Owner = fmt.Sprintf("%s %q (UID %s)", owner.Kind, owner.Name, owner.UID)
-		}
-		return false, refused
-	}
-	if !existing.GetDeletionTimestamp().IsZero() {
-		return false, Wait("ChildTerminating", fmt.Sprintf("%s %q is being deleted. It is created again once it is gone.", intent.GetKind(), intent.GetName()), 0)
-	}
-	live, err := runtime.DefaultUnstructuredConverter.ToUnstructured(existing)
+	body, err := json.Marshal(object)
 	if err != nil {
+		return err
+	}
+	applied := twin(child)
+	if err := c.client.Patch(ctx, applied, client.RawPatch(types.ApplyPatchType, escapeForYAML(body)), client.FieldOwner(c.fieldOwner), client.ForceOwnership); err != nil {
+		return err
+	}
+	if applied.GetResourceVersion() != live.GetResourceVersion() {
+		p.writes++ // Else the API server found nothing to change.
+	}
+	c.remember(applied)
+	assign(child, applied)
+	return nil
+}
+
+// current tells whether applying the child to live would change nothing: the digests are the same, and this version of
+// the object is known to have every value, or does have it.
+func (c *Controller[T]) current(live, child client.Object) (bool, error) {
+	if live.GetAnnotations()[c.annotation] != child.GetAnnotations()[c.annotation] {
+		return false, nil
+	}
+	if version, ok := c.memory.Get(ensured(live.GetUID())); ok && version == live.GetResourceVersion() {
+		return true, nil
+	}
+	want, wrong := content(child)
+	have, err := content(live)
+	if err := errors.Join(wrong, err); err != nil || !covers(have, want) {
 		return false, err
 	}
-	live["apiVersion"], live["kind"] = intent.GetAPIVersion(), intent.GetKind()
-	return covers(live, intent.Object), nil
+	c.remember(live)
+	return true, nil
 }
 
-// intent completes the child from the primary and returns what to apply: its values without status and server-set
-// metadata, and with their digest as an annotation.
-func (p *Pass[T]) intent(child client.Object) (*unstructured.Unstructured, error) {
-	if child.GetName() == "" {
-		child.SetName(p.base.GetName())
-	}
-	if child.GetNamespace() == "" {
-		child.SetNamespace(p.base.GetNamespace())
-	}
-	if !metav1.IsControlledBy(child, p.base) {
-		if err := controllerutil.SetControllerReference(p.base, child, p.controller.client.Scheme()); err != nil {
-			return nil, err
-		}
-	}
-	gvk, err := p.controller.client.GroupVersionKindFor(child)
-	if err != nil {
-		return nil, err
-	}
+// ensured is a child's UID in the memory, which has the version that is known to have every value. What the API server
+// made of an apply counts, so an admission webhook that changes the values is not fought over and over.
+type ensured types.UID
+
+func (c *Controller[T]) remember(child client.Object) {
+	c.memory.Add(ensured(child.GetUID()), child.GetResourceVersion(), rememberFor)
+}
+
+// content returns what is applied of a child.
+func content(child client.Object) (map[string]any, error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(child)
-	if err != nil {
-		return nil, err
-	}
-	intent := &unstructured.Unstructured{Object: object}
-	intent.SetGroupVersionKind(gvk)
-	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
-		unstructured.RemoveNestedField(object, "metadata", field)
-	}
 	delete(object, "status")
-	mark := []string{"metadata", "annotations", p.controller.config.annotation}
-	if err := unstructured.SetNestedField(object, "", mark...); err != nil { // The digest is not part of itself.
-		return nil, err
-	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	digest := sha256.Sum256(text)
-	return intent, unstructured.SetNestedField(object, hex.EncodeToString(digest[:16]), mark...)
+	return object, err
+}
+
+// twin returns a new object of the kind and name of child, and without anything else.
+func twin(child client.Object) client.Object {
+	twin := blank(child)
+	twin.GetObjectKind().SetGroupVersionKind(child.GetObjectKind().GroupVersionKind())
+	twin.SetNamespace(child.GetNamespace())
+	twin.SetName(child.GetName())
+	return twin
+}
+
+// yamlForbids matches the characters that JSON takes as they are and YAML 1.1 does not.
+var yamlForbids = regexp.MustCompile("[\x7f-\u009f\u2028\u2029\ufeff\ufffe\uffff]")
+
+// escapeForYAML writes such characters of a JSON text, all of them inside strings, as escapes. The API server reads the
+// body of an apply as YAML, which would fold or refuse them.
+func escapeForYAML(text []byte) []byte {
+	return yamlForbids.ReplaceAllFunc(text, func(r []byte) []byte {
+		return fmt.Appendf(nil, "\\u%04x", []rune(string(r))[0])
+	})
 }
 
 // covers tells whether live carries every value of intent. Others may add fields and list items (a sidecar, an
 // environment variable); a list of plain values, such as arguments, has to be the same.
 func covers(live, intent any) bool {
 	switch intent := intent.(type) {
-	case nil:
-		return true
 	case map[string]any:
 		live, ok := live.(map[string]any)
 		for key, value := range intent {
@@ -216,25 +206,16 @@ func covers(live, intent any) bool {
 	case []any:
 		live, _ := live.([]any)
 		for i, item := range intent {
-			if _, object := item.(map[string]any); object {
-				if !slices.ContainsFunc(live, func(have any) bool { return covers(have, item) }) {
-					return false
-				}
-			} else if len(live) != len(intent) || !reflect.DeepEqual(live[i], item) {
+			_, object := item.(map[string]any)
+			if object && !slices.ContainsFunc(live, func(have any) bool { return covers(have, item) }) ||
+				!object && (len(live) != len(intent) || !reflect.DeepEqual(live[i], item)) {
 				return false
 			}
 		}
 		return true
 	default:
-		return reflect.DeepEqual(live, intent)
+		return intent == nil || reflect.DeepEqual(live, intent)
 	}
 }
 
-// twin returns a new, empty object of the type of obj.
-func twin(obj client.Object) client.Object {
-	return reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
-}
-
-func assign(dst, src client.Object) {
-	reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src).Elem())
-}
+func assign(dst, src client.Object) { reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src).Elem()) }

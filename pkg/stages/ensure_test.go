@@ -16,13 +16,18 @@ import (
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
-// ensure runs one pass that ensures the ConfigMap and returns what Ensure said.
-func (w *world) ensure(child client.Object, options ...stages.Option) (change stages.Change, err error) {
-	_, _ = w.pass(w.plain(func(ctx context.Context, p pass) error {
-		change, err = p.Ensure(ctx, child)
+// ensure runs one pass of a new process that ensures the child, and returns what Ensure said.
+func (w *world) ensure(child client.Object, options ...stages.Option) error {
+	return w.ensureWith(w.client, child, options...)
+}
+
+// ensureWith does so with another client.
+func (w *world) ensureWith(api client.Client, child client.Object, options ...stages.Option) (err error) {
+	_, _ = w.pass(w.buildFor(stages.For[*Settings]("settings", w.options(options...)...).Reconcile(func(ctx context.Context, p pass) error {
+		err = p.Ensure(ctx, child)
 		return err
-	}, options...))
-	return change, err
+	}), api))
+	return err
 }
 
 func data(pairs ...string) *corev1.ConfigMap {
@@ -42,9 +47,8 @@ func (w *world) child() *corev1.ConfigMap {
 func TestEnsureTakesNameNamespaceAndOwnerFromThePrimary(t *testing.T) {
 	w := newWorld(t)
 	child := data("message", "hello")
-	change, err := w.ensure(child)
+	err := w.ensure(child)
 	require.NoError(t, err)
-	assert.Equal(t, stages.Created, change)
 	assert.Equal(t, 1, w.taken()["apply"], "one call creates")
 	live := w.child()
 	assert.Equal(t, map[string]string{"message": "hello"}, live.Data)
@@ -55,14 +59,14 @@ func TestEnsureTakesNameNamespaceAndOwnerFromThePrimary(t *testing.T) {
 
 func TestEnsureRefusesAChildOfAnotherController(t *testing.T) {
 	yes, w := true, newWorld(t)
-	_, err := w.ensure(foreign(&metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "other", Controller: &yes}))
+	err := w.ensure(foreign(&metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "other", Controller: &yes}))
 	assert.ErrorContains(t, err, "already owned by another Deployment controller web")
 	assert.Zero(t, w.taken()["apply"])
 }
 
 func TestEnsureWritesNothingWhenNothingWouldChange(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.ensure(data("message", "hello"))
+	err := w.ensure(data("message", "hello"))
 	require.NoError(t, err)
 	// Others add what is theirs.
 	live := w.child()
@@ -72,10 +76,9 @@ func TestEnsureWritesNothingWhenNothingWouldChange(t *testing.T) {
 	w.taken()
 
 	child := data("message", "hello")
-	change, err := w.ensure(child)
+	err = w.ensure(child)
 	require.NoError(t, err)
-	assert.Equal(t, stages.Unchanged, change)
-	assert.Empty(t, w.taken())
+	assert.Empty(t, w.taken(), "not after a restart either")
 	assert.Equal(t, "too", child.Data["theirs"], "the live object is handed back")
 }
 
@@ -93,7 +96,7 @@ func TestEnsureAppliesWhatChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			_, err := w.ensure(data("message", "hello", "extra", "1"))
+			err := w.ensure(data("message", "hello", "extra", "1"))
 			require.NoError(t, err)
 			if c.drift != nil {
 				live := w.child()
@@ -104,14 +107,13 @@ func TestEnsureAppliesWhatChanged(t *testing.T) {
 				c.next = data("message", "hello", "extra", "1")
 			}
 			w.taken()
-			change, err := w.ensure(c.next.DeepCopy())
+			err = w.ensure(c.next.DeepCopy())
 			require.NoError(t, err)
-			assert.Equal(t, stages.Updated, change)
 			assert.Equal(t, 1, w.taken()["apply"])
 			assert.Equal(t, c.want, w.child().Data)
-			change, err = w.ensure(c.next)
+			err = w.ensure(c.next)
 			require.NoError(t, err)
-			assert.Equal(t, stages.Unchanged, change, "the next pass has nothing to do")
+			assert.Zero(t, w.taken()["apply"], "the next pass has nothing to do")
 		})
 	}
 }
@@ -135,11 +137,11 @@ func TestEnsureNeverTouchesAnObjectItDoesNotOwn(t *testing.T) {
 		"owned by an earlier object of the same name": {&metav1.OwnerReference{APIVersion: groupVersion.String(), Kind: "Settings", Name: key.Name, UID: "uid-0", Controller: &yes},
 			`controlled by Settings "settings" (UID uid-0)`},
 	} {
-		for seen, options := range map[string][]stages.Option{"in the cache": nil, "and the cache has not seen it": {stages.ChildReader(blind{})}} {
+		for seen, api := range map[string]func(client.Client) client.Client{"in the cache": same, "and the cache has not seen it": blind} {
 			t.Run(name+" "+seen, func(t *testing.T) {
 				w := newWorld(t, newSettings(), foreign(c.owner))
 				before := w.child()
-				_, err := w.ensure(data("message", "hello"), options...)
+				err := w.ensureWith(api(w.client), data("message", "hello"))
 				var refused *stages.NotOwnedError
 				require.ErrorAs(t, err, &refused)
 				assert.ErrorContains(t, err, c.want)
@@ -150,33 +152,32 @@ func TestEnsureNeverTouchesAnObjectItDoesNotOwn(t *testing.T) {
 	}
 }
 
-// blind is a cache that has seen nothing yet.
-type blind struct{ client.Reader }
+// cached is a client whose reads see nothing yet.
+type cached struct{ client.Client }
 
-func (blind) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+func (cached) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
 }
 
+func blind(c client.Client) client.Client { return cached{c} }
+func same(c client.Client) client.Client  { return c }
+
 func TestEnsureFindsItsOwnChildThatTheCacheHasNotSeen(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.ensure(data("message", "hello"))
-	require.NoError(t, err)
+	require.NoError(t, w.ensure(data("message", "hello")))
 	w.taken()
-	change, err := w.ensure(data("message", "hello"), stages.ChildReader(blind{}))
-	require.NoError(t, err)
-	assert.Equal(t, stages.Unchanged, change)
-	change, err = w.ensure(data("message", "bye"), stages.ChildReader(blind{}))
-	require.NoError(t, err)
-	assert.Equal(t, stages.Updated, change)
+	unchanged := w.child()
+	require.NoError(t, w.ensureWith(blind(w.client), data("message", "hello")))
+	assert.Equal(t, unchanged, w.child())
+	require.NoError(t, w.ensureWith(blind(w.client), data("message", "bye")))
 	assert.Equal(t, "bye", w.child().Data["message"])
 }
 
 func TestEnsureGivesUpWhenNoReaderShowsWhatIsInTheWay(t *testing.T) {
 	w := newWorld(t, newSettings(), foreign(nil))
-	c, err := stages.For[*Settings]("settings", w.options(stages.ChildReader(blind{}))...).Reconcile(func(ctx context.Context, p pass) error {
-		_, err := p.Ensure(ctx, data("message", "hello"))
-		return err
-	}).Build(w.client, blind{})
+	c, err := stages.For[*Settings]("settings", w.options()...).Reconcile(func(ctx context.Context, p pass) error {
+		return p.Ensure(ctx, data("message", "hello"))
+	}).Build(blind(w.client), blind(w.client))
 	require.NoError(t, err)
 	result, err := w.pass(c)
 	require.NoError(t, err)
@@ -194,28 +195,28 @@ func TestEnsureAppliesNoStatusAndNoDigestOfADigest(t *testing.T) {
 		}
 	}
 	child := service(nil)
-	_, err := w.ensure(child)
+	err := w.ensure(child)
 	require.NoError(t, err)
 	assert.Empty(t, child.Status.LoadBalancer.Ingress)
-	change, err := w.ensure(service(child.Annotations))
+	err = w.ensure(service(child.Annotations))
 	require.NoError(t, err)
-	assert.Equal(t, stages.Unchanged, change, "the digest is not part of what it is a digest of")
+	assert.Equal(t, 1, w.taken()["apply"], "the digest is not part of what it is a digest of")
 }
 
 func TestEnsureKeepsEveryCharacter(t *testing.T) {
 	const text = "\r\n\t \u007f\u0085 \u2028\u2029 \ufeff\ufffe\uffff 日本 \U0001f600 \\u2028 \"<&>\" \n"
 	w := newWorld(t)
-	_, err := w.ensure(data("message", text))
+	err := w.ensure(data("message", text))
 	require.NoError(t, err)
 	assert.Equal(t, text, w.child().Data["message"])
-	change, err := w.ensure(data("message", text))
+	err = w.ensure(data("message", text))
 	require.NoError(t, err)
-	assert.Equal(t, stages.Unchanged, change)
+	assert.Equal(t, 1, w.taken()["apply"])
 }
 
 func TestEnsureOnAnOldReadRestartsThePass(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.ensure(data("message", "hello"))
+	err := w.ensure(data("message", "hello"))
 	require.NoError(t, err)
 	raced := w.client
 	reader := readHook{raced, func() {
@@ -223,11 +224,11 @@ func TestEnsureOnAnOldReadRestartsThePass(t *testing.T) {
 		live.Labels = map[string]string{"raced": "yes"}
 		require.NoError(t, raced.Update(t.Context(), live))
 	}}
-	result, err := w.pass(w.plain(func(ctx context.Context, p pass) error {
-		_, err := p.Ensure(ctx, data("message", "bye"))
+	result, err := w.pass(w.buildFor(stages.For[*Settings]("settings", w.options()...).Reconcile(func(ctx context.Context, p pass) error {
+		err := p.Ensure(ctx, data("message", "bye"))
 		assert.True(t, apierrors.IsConflict(err), err)
 		return err
-	}, stages.ChildReader(reader)))
+	}), reader))
 	require.NoError(t, err)
 	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
 	assert.Equal(t, "hello", w.child().Data["message"])
@@ -235,32 +236,56 @@ func TestEnsureOnAnOldReadRestartsThePass(t *testing.T) {
 
 // readHook runs a function after each read.
 type readHook struct {
-	client.Reader
+	client.Client
 	after func()
 }
 
 func (r readHook) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	defer r.after()
-	return r.Reader.Get(ctx, key, obj, opts...)
+	return r.Client.Get(ctx, key, obj, opts...)
 }
 
 func TestEnsureWaitsForAChildThatIsBeingDeleted(t *testing.T) {
 	w := newWorld(t)
 	held := data("message", "hello")
 	held.Finalizers = []string{"examples.beyond10x.dev/hold"}
-	_, err := w.ensure(held)
+	err := w.ensure(held)
 	require.NoError(t, err)
 	require.NoError(t, w.client.Delete(t.Context(), w.child()))
 	w.taken()
-	_, err = w.ensure(data("message", "bye"))
+	err = w.ensure(data("message", "bye"))
 	assert.True(t, stages.IsVerdict(err))
 	assert.Equal(t, "False/ChildTerminating", w.conditions()["Ready"])
 	assert.Zero(t, w.taken()["apply"])
 }
 
+func TestEnsureDoesNotFightAnAdmissionWebhook(t *testing.T) {
+	w := newWorld(t)
+	w.after = func(ctx context.Context, what string, obj client.Object) error {
+		if what != "apply" {
+			return nil
+		}
+		obj.(*corev1.ConfigMap).Data["message"] = "changed by a webhook"
+		return w.client.Update(ctx, obj)
+	}
+	c := w.plain(func(ctx context.Context, p pass) error { return p.Ensure(ctx, data("message", "hello")) })
+	for range 3 {
+		_, err := w.pass(c)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 1, w.taken()["apply"])
+	w.after = nil
+	live := w.child()
+	live.Data["message"] = "edited by hand"
+	require.NoError(t, w.client.Update(t.Context(), live))
+	_, err := w.pass(c)
+	require.NoError(t, err)
+	assert.Equal(t, "hello", w.child().Data["message"], "an edit is repaired")
+}
+
 func TestEnsureUsesTheConfiguredOwnerAndAnnotation(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.ensure(data("message", "hello"), stages.FieldOwner("someone"), stages.AppliedAnnotation("example.com/applied"))
+	err := w.ensure(data("message", "hello"), stages.FieldOwner("someone"), stages.AppliedAnnotation("example.com/applied"))
 	require.NoError(t, err)
 	live := w.child()
 	assert.Contains(t, live.Annotations, "example.com/applied")
@@ -277,7 +302,7 @@ func TestEnsureReportsWhatTheAPIServerRefuses(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := w.ensure(data("message", "hello"))
+	err := w.ensure(data("message", "hello"))
 	assert.ErrorIs(t, err, errForbidden)
 	assert.ErrorContains(t, err, "ensure ConfigMap demo/settings")
 	assert.Equal(t, "False/Forbidden", w.conditions()["Ready"])
@@ -290,45 +315,42 @@ func TestGetReadsLive(t *testing.T) {
 		err := p.Get(ctx, key, found)
 		assert.Equal(t, "yes", found.Data["precious"])
 		return err
-	}).Build(cached{w.client}, w.client)
+	}).Build(blind(w.client), w.client)
 	require.NoError(t, err)
 	_, err = w.pass(c)
 	require.NoError(t, err)
 }
 
-// cached is a client whose reads see nothing yet.
-type cached struct{ client.Client }
-
-func (cached) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	return blind{}.Get(ctx, key, obj, opts...)
-}
-
-func TestAnnotateMarksBeforeTheStatus(t *testing.T) {
-	mark, obj := "2", newSettings()
+func TestSaveMarksBeforeTheStatus(t *testing.T) {
+	obj := newSettings()
 	obj.Annotations = map[string]string{"old": "1", "other": "kept"}
 	w := newWorld(t, obj)
 	var order []string
 	w.before = func(_ context.Context, what string, _ client.Object) error { order = append(order, what); return nil }
-	_, err := w.pass(w.plain(func(ctx context.Context, p pass) error {
-		p.SetStatus(setChecksum("kept"))
-		if err := p.Annotate(ctx, map[string]*string{"new": &mark, "old": nil}); err != nil {
+	_, err := w.pass(w.chain([]handler{func(ctx context.Context, p pass) error {
+		p.Object().Status.Checksum = "kept"
+		p.Object().Annotations["new"] = "2"
+		delete(p.Object().Annotations, "old")
+		if err := p.Save(ctx); err != nil {
 			return err
 		}
-		assert.Equal(t, map[string]string{"new": "2", "other": "kept"}, p.Object().Annotations)
-		return nil
-	}))
-	require.NoError(t, err)
+		assert.Equal(t, map[string]string{"new": "2", "other": "kept"}, w.get().Annotations)
+		p.Object().Annotations["late"] = "lost"
+		return errSecret
+	}}))
+	require.Error(t, err)
 	assert.Equal(t, []string{"patch", "status"}, order)
 	assert.Equal(t, map[string]string{"new": "2", "other": "kept"}, w.get().Annotations)
 	assert.Equal(t, "kept", w.get().Status.Checksum)
 }
 
 func TestAPassWaitsForTheCacheToSeeTheOwnMark(t *testing.T) {
-	mark, w := "1", newWorld(t)
+	w := newWorld(t)
 	old, calls := w.get(), 0
 	c := w.plain(func(ctx context.Context, p pass) error {
 		calls++
-		return p.Annotate(ctx, map[string]*string{"new": &mark})
+		p.Object().Annotations = map[string]string{"new": "1"}
+		return p.Save(ctx)
 	}, stages.ReportStatus(false))
 	for range 2 {
 		_, err := c.Reconcile(w.context(), old)
@@ -337,13 +359,14 @@ func TestAPassWaitsForTheCacheToSeeTheOwnMark(t *testing.T) {
 	assert.Equal(t, 1, calls)
 }
 
-func TestAnnotateOnAnOldReadRestartsThePass(t *testing.T) {
-	mark, w := "1", newWorld(t)
+func TestASaveOnAnOldReadRestartsThePass(t *testing.T) {
+	w := newWorld(t)
 	old, obj := w.get(), w.get()
 	obj.Labels = map[string]string{"somebody": "else"}
 	require.NoError(t, w.client.Update(t.Context(), obj))
 	result, err := w.plain(func(ctx context.Context, p pass) error {
-		return p.Annotate(ctx, map[string]*string{"new": &mark})
+		p.Object().Annotations = map[string]string{"new": "1"}
+		return p.Save(ctx)
 	}).Reconcile(w.context(), old)
 	require.NoError(t, err)
 	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)

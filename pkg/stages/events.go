@@ -1,179 +1,106 @@
 package stages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/client-go/tools/record/util"
 	"k8s.io/client-go/tools/reference"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 const (
 	// maxQueued is how many Events the handlers of one pass can queue; more are dropped.
 	maxQueued = 32
-	// maxName is the longest action, reason or reporting instance that the API allows (events.k8s.io/v1).
-	maxName = 128
-	// rememberedEvents and rememberFor bound the memory of what was sent: enough for a few thousand objects, and short
-	// enough that a lasting failure shows up again before the API server forgets the first Event (one hour).
-	rememberedEvents = 8192
-	rememberFor      = 30 * time.Minute
+	// maxName and maxNote are the longest action, reason or reporting instance, and the longest note, that the API
+	// allows (events.k8s.io/v1).
+	maxName, maxNote = 128, 1024
+	// rememberFor is short enough that a lasting failure shows up again before the API server forgets the first Event
+	// (one hour).
+	rememberFor = 30 * time.Minute
 )
 
-// maxEventPrefix leaves room for the 17 characters after it in a name of at most 253 (RFC 1123 subdomain).
-const maxEventPrefix = 236
-
-type queuedEvent struct {
-	kind, reason, action, note string
-	related                    client.Object
-}
-
-// EventOption adds to an Event.
-type EventOption func(*queuedEvent)
-
-// Warning makes the Event a Warning instead of Normal.
-func Warning() EventOption { return func(e *queuedEvent) { e.kind = corev1.EventTypeWarning } }
-
-// Action says what the controller did; the default is Reconcile. An Event of the same object, generation, reason and
-// action is sent once in 30 minutes, so give distinct actions to distinct occurrences.
-func Action(action string) EventOption { return func(e *queuedEvent) { e.action = action } }
-
-// Related names a second object, such as the child that was created.
-func Related(obj client.Object) EventOption { return func(e *queuedEvent) { e.related = obj } }
-
-// Event queues a Kubernetes Event. It is sent after the status is written, and dropped when the status cannot be
-// written. A delivery that fails is not repeated: Events are for people, not for programs.
-func (p *Pass[T]) Event(reason, message string, options ...EventOption) {
-	e := queuedEvent{kind: corev1.EventTypeNormal, reason: reason, action: "Reconcile", note: message}
-	for _, option := range options {
-		option(&e)
-	}
+// Event queues a Kubernetes Event; the type is Normal or Warning (corev1.EventTypeNormal). It is sent after the status
+// is written, and dropped when the status cannot be written. A delivery that fails is not repeated: Events are for
+// people, not for programs.
+//
+// The action says what the controller did. An Event of the same object, generation, reason and action is sent once in
+// 30 minutes, so give distinct actions to distinct occurrences.
+func (p *Pass[T]) Event(eventtype, reason, action, note string) {
 	if len(p.events) < maxQueued {
-		p.events = append(p.events, e)
+		p.events = append(p.events, newEvent(eventtype, reason, action, note))
 	}
 }
 
-// automaticEvents are a Warning for a failure, and one Event for each reported condition whose truth or reason changed.
-// Changes to Unknown only follow from another condition and get none.
-func (c *Controller[T]) automaticEvents(p *Pass[T], outcome Outcome) []queuedEvent {
-	var events []queuedEvent
-	active, reported := Ready, []string{Ready}
-	if len(p.steps) > 0 {
-		reported = nil
+func newEvent(eventtype, reason, action, note string) eventsv1.Event {
+	return eventsv1.Event{
+		Type: eventtype, Reason: cut(cleanReason(reason, "Reconciled"), maxName),
+		Action: cmp.Or(cut(action, maxName), "Reconcile"), Note: cut(note, maxNote),
 	}
-	for _, s := range p.steps {
-		reported = append(reported, s.condition)
-	}
-	if p.active != nil {
-		active = p.active.condition
-	}
+}
+
+// automaticEvents are a Warning for a failure, and a Normal Event for each condition whose truth or reason changed
+// otherwise. Changes to Unknown only follow from another condition and get none.
+func (c *Controller[T]) automaticEvents(p *Pass[T], outcome Outcome) (events []eventsv1.Event) {
+	failing := ""
 	if outcome.failed() {
-		events = append(events, queuedEvent{corev1.EventTypeWarning, outcome.Reason, active, outcome.Message, nil})
+		failing = cmp.Or(p.active(), Ready)
+		events = append(events, newEvent(corev1.EventTypeWarning, outcome.Reason, failing, outcome.Message))
 	}
-	if !c.reports || !c.config.transitions {
+	if !c.reports || !c.transitionEvents {
 		return events
 	}
-	for _, conditionType := range reported {
-		before, _ := GetCondition(any(p.base).(Reporter), conditionType)
-		after, _ := GetCondition(any(p.staged).(Reporter), conditionType)
-		unchanged := before.Status == after.Status && before.Reason == after.Reason
-		if unchanged || after.Status == metav1.ConditionUnknown {
-			continue
+	for _, conditionType := range c.conditions {
+		was, _ := GetCondition(any(p.base).(Reporter), conditionType)
+		is, _ := GetCondition(p.reporter, conditionType)
+		if changed := was.Status != is.Status || was.Reason != is.Reason; changed && is.Status != metav1.ConditionUnknown && conditionType != failing {
+			events = append(events, newEvent(corev1.EventTypeNormal, is.Reason, conditionType, is.Message))
 		}
-		kind := corev1.EventTypeNormal
-		if conditionType == active && (outcome.Kind == Stopped || outcome.failed()) {
-			kind = corev1.EventTypeWarning // For a failure this repeats the Event above, and is suppressed.
-		}
-		events = append(events, queuedEvent{kind, after.Reason, conditionType, after.Message, nil})
 	}
 	return events
 }
 
-// recorder sends Events and remembers what it sent.
-type recorder struct {
-	config   config
-	client   client.Client
-	name     string
-	instance string
-	sent     *cache.LRUExpireCache
-}
-
-type eventKey struct {
-	uid            types.UID
-	generation     int64
-	reason, action string
-}
-
-func newRecorder(name string, cfg config, c client.Client) *recorder {
-	instance := name
-	if host, err := os.Hostname(); err == nil {
-		instance = cut(name+"-"+host, maxName)
-	}
-	return &recorder{config: cfg, client: c, name: name, instance: instance, sent: cache.NewLRUExpireCacheWithClock(rememberedEvents, cfg.clock)}
-}
-
-// flush sends the Events about obj one after another, within the budget. Failures are logged for debugging only.
-func (r *recorder) flush(ctx context.Context, obj client.Object, events []queuedEvent) {
-	if !r.config.events || len(events) == 0 {
+// sendEvents sends the Events of a pass one after another, within the budget. Failures are logged for debugging only.
+func (c *Controller[T]) sendEvents(ctx context.Context, p *Pass[T], outcome Outcome) {
+	if !c.events {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.config.eventBudget)
+	ctx, cancel := context.WithTimeout(ctx, c.eventBudget)
 	defer cancel()
-	for i, e := range events {
-		if ctx.Err() != nil {
-			log.FromContext(ctx).V(1).Info("Events dropped, the time for them is used up", "count", len(events)-i)
-			return
-		}
-		e.reason, e.action = cut(cleanReason(e.reason, "Reconciled"), maxName), cut(e.action, maxName)
-		key := eventKey{obj.GetUID(), obj.GetGeneration(), e.reason, e.action}
-		if _, repeated := r.sent.Get(key); repeated {
+	for _, event := range append(p.events, c.automaticEvents(p, outcome)...) {
+		key := fmt.Sprintf("%s/%d/%s/%s", p.base.GetUID(), p.base.GetGeneration(), event.Reason, event.Action)
+		if _, repeated := c.memory.Get(key); repeated {
 			continue
 		}
-		if err := r.send(ctx, obj, e); err != nil {
-			log.FromContext(ctx).V(1).Info("Event not delivered", "reason", e.reason, "error", err.Error())
+		err := ctx.Err()
+		if err == nil {
+			err = c.send(ctx, p.base, &event)
+			c.memory.Add(key, true, rememberFor)
 		}
-		r.sent.Add(key, true, rememberFor)
+		if err != nil {
+			log.FromContext(ctx).V(1).Info("Event not delivered", "reason", event.Reason, "error", err.Error())
+		}
 	}
 }
 
-func (r *recorder) send(ctx context.Context, obj client.Object, e queuedEvent) error {
-	ctx, cancel := context.WithTimeout(ctx, r.config.eventTimeout)
+func (c *Controller[T]) send(ctx context.Context, obj T, event *eventsv1.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, c.eventTimeout)
 	defer cancel()
-	regarding, err := reference.GetReference(r.client.Scheme(), obj)
+	regarding, err := reference.GetReference(c.client.Scheme(), obj)
 	if err != nil {
 		return err
 	}
-	event := &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: eventName(obj), Namespace: obj.GetNamespace()},
-		EventTime:  metav1.NewMicroTime(r.config.clock.Now()),
-		Type:       e.kind, Reason: e.reason, Action: e.action, Note: cut(e.note, maxNote),
-		ReportingController: r.name, ReportingInstance: r.instance,
-		Regarding: *regarding,
-	}
-	if event.Namespace == "" {
-		event.Namespace = r.config.eventNamespace
-	}
-	if e.related != nil {
-		if event.Related, err = reference.GetReference(r.client.Scheme(), e.related); err != nil {
-			return err
-		}
-	}
-	return r.client.Create(ctx, event)
-}
-
-// eventName makes a name of its own for an Event, in the form that client-go gives them. The API server would not do:
-// a generated name must not follow a dot, and is cut to 63 characters.
-func eventName(obj client.Object) string {
-	name := obj.GetName()
-	name = strings.TrimRight(name[:min(len(name), maxEventPrefix)], "-.")
-	return fmt.Sprintf("%s.%016x", name, rand.Uint64())
+	event.Regarding = *regarding
+	// The clock is too coarse to tell two Events of one pass apart.
+	event.Name = util.GenerateEventName(obj.GetName(), rand.Int64())
+	event.Namespace = cmp.Or(obj.GetNamespace(), c.eventNamespace)
+	event.EventTime = metav1.NewMicroTime(c.clock.Now())
+	event.ReportingController, event.ReportingInstance = c.name, cut(c.name+"-"+c.host, maxName)
+	return c.client.Create(ctx, event)
 }

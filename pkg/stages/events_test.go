@@ -22,7 +22,7 @@ import (
 func say(events ...string) handler {
 	return func(_ context.Context, p pass) error {
 		for _, e := range events {
-			p.Event(e, e+" it is.", stages.Action("Say"))
+			p.Event("Normal", e, "Say", e+" it is.")
 		}
 		return nil
 	}
@@ -52,9 +52,8 @@ func TestEventsAreSentAfterTheStatusWrite(t *testing.T) {
 
 func TestEventsAreCompleteAndInTheObjectsNamespace(t *testing.T) {
 	w := newWorld(t)
-	child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "child", Namespace: key.Namespace, UID: "uid-2"}}
 	_, err := w.pass(w.plain(func(_ context.Context, p pass) error {
-		p.Event("BackupFailed", "The backup failed.", stages.Warning(), stages.Action("Backup"), stages.Related(child))
+		p.Event("Warning", "BackupFailed", "Backup", "The backup failed.")
 		return nil
 	}, quiet()...))
 	require.NoError(t, err)
@@ -72,8 +71,6 @@ func TestEventsAreCompleteAndInTheObjectsNamespace(t *testing.T) {
 	assert.True(t, strings.HasPrefix(e.ReportingInstance, "settings"))
 	assert.Equal(t, "Settings", e.Regarding.Kind)
 	assert.EqualValues(t, "uid-1", e.Regarding.UID)
-	require.NotNil(t, e.Related)
-	assert.EqualValues(t, "uid-2", e.Related.UID)
 }
 
 func TestEventsAboutClusterScopedObjectsGoToTheConfiguredNamespace(t *testing.T) {
@@ -81,7 +78,7 @@ func TestEventsAboutClusterScopedObjectsGoToTheConfiguredNamespace(t *testing.T)
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-3"}}
 		w := newWorld(t, node)
 		c, err := stages.For[*corev1.Node]("nodes", options...).Reconcile(func(_ context.Context, p *stages.Pass[*corev1.Node]) error {
-			p.Event("Seen", "Seen.")
+			p.Event("Normal", "Seen", "", "Seen.")
 			return nil
 		}).Build(w.client, w.client)
 		require.NoError(t, err)
@@ -94,7 +91,7 @@ func TestEventsAboutClusterScopedObjectsGoToTheConfiguredNamespace(t *testing.T)
 
 func TestEventsCanBeSwitchedOff(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.pass(w.plain(func(_ context.Context, p pass) error { p.Event("One", "One."); return errSecret }, stages.Events(false)))
+	_, err := w.pass(w.plain(func(_ context.Context, p pass) error { p.Event("Normal", "One", "", "One."); return errSecret }, stages.Events(false)))
 	require.Error(t, err)
 	assert.Equal(t, map[string]int{"status": 1}, w.taken(), "and then needs no permission")
 }
@@ -136,7 +133,7 @@ func TestTheEventQueueIsBounded(t *testing.T) {
 func TestLongNotesAreCutBetweenCharacters(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.pass(w.plain(func(_ context.Context, p pass) error {
-		p.Event(strings.Repeat("R", 500), strings.Repeat("世", 1000), stages.Action(strings.Repeat("é", 100)))
+		p.Event("Normal", strings.Repeat("R", 500), strings.Repeat("é", 100), strings.Repeat("世", 1000))
 		return nil
 	}, quiet()...))
 	require.NoError(t, err)
@@ -164,7 +161,7 @@ func TestTransitionsGiveNormalAndFailuresWarningEvents(t *testing.T) {
 		{"another reason", nil, "Reconfigured", []string{"Normal Reconfigured Condition1"}},
 		{"a wait", stages.Wait("NotYet", "Not yet.", 0), "", []string{"Normal NotYet Condition1"}},
 		{"the same wait with another message", stages.Wait("NotYet", "Still not.", 0), "", nil},
-		{"a stop", stages.Stop("Refused", "Refused."), "", []string{"Warning Refused Condition1"}},
+		{"a stop", stages.Stop("Refused", "Refused."), "", []string{"Normal Refused Condition1"}},
 		{"a failure", errForbidden, "", []string{"Warning Forbidden Condition1"}},
 		{"the same failure", errForbidden, "", nil},
 	}
@@ -258,7 +255,7 @@ func TestEventsOutliveTheHandlerDeadlineAndAShutdown(t *testing.T) {
 	ctx, shutDown := context.WithCancel(w.context())
 	w.before = func(ctx context.Context, _ string, _ client.Object) error { return ctx.Err() }
 	_, err := w.plain(func(handlerCtx context.Context, p pass) error {
-		p.Event("One", "One.")
+		p.Event("Normal", "One", "", "One.")
 		<-handlerCtx.Done()
 		shutDown()
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,8 +23,7 @@ func Example() {
 		if pass.Object().Spec.Suspended {
 			return stages.Wait("Suspended", "Set spec.suspended to false to go on.", 5*time.Minute)
 		}
-		_, err := pass.Ensure(ctx, &corev1.ConfigMap{Data: map[string]string{"message": pass.Object().Spec.Message}})
-		return err
+		return pass.Ensure(ctx, &corev1.ConfigMap{Data: map[string]string{"message": pass.Object().Spec.Message}})
 	}
 	measure := func(ctx context.Context, pass *stages.Pass[*Settings]) error {
 		config := &corev1.ConfigMap{}
@@ -36,8 +36,8 @@ func Example() {
 	}
 
 	b := stages.For[*Settings]("settings", stages.Owns(&corev1.ConfigMap{}))
-	b.Stage("configuration").Establishes("ConfigurationReady").Do(configure)
-	b.Stage("measure").Establishes("Measured").After("configuration").Do(measure)
+	b.Stage("ConfigurationReady").Do(configure)
+	b.Stage("Measured").After("ConfigurationReady").Do(measure)
 
 	// A real program takes both from the manager and calls SetupWithManager.
 	c := exampleClient(&Settings{
@@ -65,7 +65,7 @@ func Example() {
 	show(true)
 	// Output:
 	// again after: 0s error: <nil>
-	//   ConfigurationReady=True Succeeded: Stage "configuration" succeeded.
+	//   ConfigurationReady=True Succeeded: Stage "ConfigurationReady" succeeded.
 	//   Measured=True Measured: The message has 5 bytes.
 	//   Ready=True Measured: The message has 5 bytes.
 	// again after: 5m0s error: <nil>
@@ -76,6 +76,7 @@ func Example() {
 
 func exampleClient(objects ...client.Object) client.Client {
 	scheme := runtime.NewScheme()
+	utilruntime.Must(appsv1.AddToScheme(scheme))
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(eventsv1.AddToScheme(scheme))
 	scheme.AddKnownTypes(groupVersion, &Settings{}, &SettingsList{})

@@ -164,7 +164,10 @@ type served struct{ client.Patch }
 
 func (p served) Data(obj client.Object) ([]byte, error) {
 	body, err := p.Patch.Data(obj)
-	return bytes.Replace(body, []byte(`"resourceVersion":"9223372036854775807"`), fmt.Appendf(nil, `"resourceVersion":%q`, obj.GetResourceVersion()), 1), err
+	if given := obj.GetResourceVersion(); given != "" {
+		body = bytes.Replace(body, []byte(`"resourceVersion":"9223372036854775807"`), fmt.Appendf(nil, `"resourceVersion":%q`, given), 1)
+	}
+	return body, err
 }
 
 func (w *world) write(ctx context.Context, what string, obj client.Object, do func() error) error {
@@ -212,18 +215,22 @@ func (w *world) chain(handlers []handler, options ...stages.Option) *stages.Cont
 
 func chain(b *stages.Builder[*Settings], handlers []handler) {
 	for i, h := range handlers {
-		stage := b.Stage(stageName(i)).Establishes(conditionName(i)).Do(h)
+		stage := b.Stage(conditionName(i)).Do(h)
 		if i > 0 {
-			stage.After(stageName(i - 1))
+			stage.After(conditionName(i - 1))
 		}
 	}
 }
 
-func stageName(i int) string     { return "stage" + string(rune('1'+i)) }
 func conditionName(i int) string { return "Condition" + string(rune('1'+i)) }
 
 func (w *world) build(b *stages.Builder[*Settings]) *stages.Controller[*Settings] {
-	c, err := b.Build(w.client, w.client)
+	return w.buildFor(b, w.client)
+}
+
+// buildFor builds a controller with a client of its own.
+func (w *world) buildFor(b *stages.Builder[*Settings], api client.Client) *stages.Controller[*Settings] {
+	c, err := b.Build(api, w.client)
 	require.NoError(w.t, err)
 	return c
 }

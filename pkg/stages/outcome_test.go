@@ -60,7 +60,6 @@ func TestOutcomes(t *testing.T) {
 		"joined errors":                 {given: errors.Join(errSecret, quotaError{}), active: "False/Error", fails: true},
 		"a terminal error":              {given: stages.Terminal(errForbidden), active: "False/Forbidden", fails: true, terminal: true},
 		"a wrapped terminal error":      {given: wrap(stages.Terminal(errSecret)), active: "False/Error", fails: true, terminal: true},
-		"a foreign object":              {given: wrap(&stages.NotOwnedError{Kind: "ConfigMap", Namespace: "demo", Name: "x"}), active: "False/NotOwned", fails: true},
 		"a conflict put into words":     {given: stages.Fail("Down", "It is down.", errStale), active: "False/Down", fails: true},
 	}
 	for name, c := range cases {
@@ -89,12 +88,12 @@ func TestFailureTextNamesStageAndClassOnly(t *testing.T) {
 	_, err := w.pass(w.chain([]handler{give(errForbidden)}))
 	require.ErrorContains(t, err, "hunter2", "the details are for the log")
 	c, _ := stages.GetCondition(w.get(), "Ready")
-	assert.Equal(t, `Stage "stage1" failed (Forbidden). The controller's log has the details. It is tried again with growing delays.`, c.Message)
+	assert.Equal(t, `Stage "Condition1" failed (Forbidden). The controller's log has the details. It is tried again with growing delays.`, c.Message)
 
 	_, err = w.pass(w.chain([]handler{give(stages.Terminal(errForbidden))}))
 	require.Error(t, err)
 	c, _ = stages.GetCondition(w.get(), "Ready")
-	assert.Equal(t, `Stage "stage1" failed (Forbidden). The controller's log has the details. It is not tried again until the object or one of its children changes.`, c.Message)
+	assert.Equal(t, `Stage "Condition1" failed (Forbidden). The controller's log has the details. It is not tried again until the object or one of its children changes.`, c.Message)
 }
 
 func TestTheReasonOfFailuresWithoutWordsCanBeChosen(t *testing.T) {
@@ -102,11 +101,10 @@ func TestTheReasonOfFailuresWithoutWordsCanBeChosen(t *testing.T) {
 		given        error
 		want, naming string
 	}{
-		"an error":                   {errSecret, "False/ReconcileError", `Stage "stage1" failed (Error).`},
-		"an error of the API server": {fmt.Errorf("write: %w", errForbidden), "False/ReconcileError", `Stage "stage1" failed (Forbidden).`},
-		"a terminal error":           {stages.Terminal(errForbidden), "False/ReconcileError", `Stage "stage1" failed (Forbidden).`},
+		"an error":                   {errSecret, "False/ReconcileError", `Stage "Condition1" failed (Error).`},
+		"an error of the API server": {fmt.Errorf("write: %w", errForbidden), "False/ReconcileError", `Stage "Condition1" failed (Forbidden).`},
+		"a terminal error":           {stages.Terminal(errForbidden), "False/ReconcileError", `Stage "Condition1" failed (Forbidden).`},
 		"a failure with words":       {stages.Fail("Down", "It is down.", errSecret), "False/Down", "It is down."},
-		"a foreign object":           {&stages.NotOwnedError{Kind: "ConfigMap", Namespace: "demo", Name: "x"}, "False/NotOwned", `ConfigMap "x"`},
 		"a wait":                     {stages.Wait("NotYet", "Not yet.", 0), "False/NotYet", "Not yet."},
 		"a stop":                     {stages.Stop("Refused", "Refused."), "False/Refused", "Refused."},
 	} {
@@ -206,7 +204,7 @@ func TestAPanicIsAFailureOfThatObject(t *testing.T) {
 	assert.NotErrorIs(t, err, reconcile.TerminalError(nil), "it is retried")
 	assert.Equal(t, "False/Panic", w.conditions()["Ready"])
 	c, _ := stages.GetCondition(w.get(), "Ready")
-	assert.Contains(t, c.Message, `Stage "stage1"`)
+	assert.Contains(t, c.Message, `Stage "Condition1"`)
 	assert.NotContains(t, c.Message, "hunter2")
 	require.Len(t, w.errors, 1)
 	assert.Contains(t, w.errors[0], "outcome_test.go", "the log has the stack")
@@ -296,7 +294,7 @@ func TestSummarizeRunsOncePerPassBeforeTheWrite(t *testing.T) {
 		ready, _ := stages.GetCondition(p.Object(), "Ready")
 		assert.Equal(t, o.Reason, ready.Reason, "the conditions are staged already")
 		p.Condition("Synced", "True", "ReconcileSuccess", "The last pass went well.")
-		p.SetStatus(func(s *Settings) { s.Status.Notes = append(s.Status.Notes, string(o.Kind)) })
+		p.Object().Status.Notes = append(p.Object().Status.Notes, string(o.Kind))
 	})
 	c := w.build(b)
 	for _, given = range []error{nil, stages.Wait("NotYet", "Not yet.", time.Minute), stages.Stop("Refused", "No."), errForbidden, stages.Terminal(errForbidden)} {
@@ -305,8 +303,8 @@ func TestSummarizeRunsOncePerPassBeforeTheWrite(t *testing.T) {
 		assert.Equal(t, "True/ReconcileSuccess", w.conditions()["Synced"])
 	}
 	assert.Equal(t, []string{"Succeeded", "Waiting", "Stopped", "Failed", "FailedTerminally"}, w.get().Status.Notes)
-	assert.Equal(t, stages.Outcome{Kind: stages.Succeeded, Reason: "Succeeded", Message: `Stage "stage2" succeeded.`}, outcomes[0])
-	assert.Equal(t, "stage2", outcomes[1].Stage)
+	assert.Equal(t, stages.Outcome{Kind: stages.Succeeded, Reason: "Succeeded", Message: `Stage "Condition2" succeeded.`}, outcomes[0])
+	assert.Equal(t, "Condition2", outcomes[1].Stage)
 	assert.Equal(t, time.Minute, outcomes[1].After)
 	assert.ErrorIs(t, outcomes[3].Err, errForbidden)
 }

@@ -95,7 +95,7 @@ func TestTheFirstMatchRuns(t *testing.T) {
 			w := newWorld(t)
 			var ran, asked []string
 			b := stages.For[*Settings]("settings", w.options()...)
-			b.Stage("only").Establishes("Only").Cases = branches(&ran, &asked, c.apply, nil)
+			b.Stage("Only").Cases = branches(&ran, &asked, c.apply, nil)
 			_, err := w.pass(w.build(b))
 			require.NoError(t, err)
 			assert.Equal(t, c.ran, ran)
@@ -109,7 +109,7 @@ func TestWaitingDoesNotFallThrough(t *testing.T) {
 	w := newWorld(t)
 	var ran, asked []string
 	b := stages.For[*Settings]("settings", w.options()...)
-	b.Stage("only").Establishes("Only").Cases = branches(&ran, &asked, map[string]bool{"a": true, "b": true}, stages.Wait("Suspended", "", 0))
+	b.Stage("Only").Cases = branches(&ran, &asked, map[string]bool{"a": true, "b": true}, stages.Wait("Suspended", "", 0))
 	_, err := w.pass(w.build(b))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a"}, ran)
@@ -119,7 +119,8 @@ func TestWaitingDoesNotFallThrough(t *testing.T) {
 func TestRootCasesReportThroughReady(t *testing.T) {
 	w := newWorld(t)
 	suspended := func(obj *Settings, _ pass) bool { return obj.Spec.Suspended }
-	b := stages.For[*Settings]("settings", w.options()...).
+	b := stages.For[*Settings]("settings", w.options()...)
+	b.Root().
 		Case("suspended", suspended, give(stages.Wait("Suspended", "Suspended.", 0))).
 		Otherwise(func(_ context.Context, p pass) error { p.Reached("Configured", "It is configured."); return nil })
 	c := w.build(b)
@@ -138,7 +139,7 @@ func TestRootCasesReportThroughReady(t *testing.T) {
 func TestAPanickingPredicateIsAFailureOfThatObject(t *testing.T) {
 	w := newWorld(t)
 	b := stages.For[*Settings]("settings", w.options()...)
-	b.Stage("only").Establishes("Only").
+	b.Stage("Only").
 		Case("bad", func(*Settings, pass) bool { panic("secret text") }, succeed).Otherwise(succeed)
 	_, err := w.pass(w.build(b))
 	require.Error(t, err, "it is retried")
@@ -148,9 +149,9 @@ func TestAPanickingPredicateIsAFailureOfThatObject(t *testing.T) {
 func TestPredicatesSeeThePass(t *testing.T) {
 	w := newWorld(t)
 	b := stages.For[*Settings]("settings", w.options()...)
-	b.Stage("observe").Establishes("Observed").Do(func(_ context.Context, p pass) error { stages.Put(p, 42); return nil })
+	b.Stage("Observed").Do(func(_ context.Context, p pass) error { stages.Put(p, 42); return nil })
 	var seen []int
-	b.Stage("decide").Establishes("Decided").After("observe").
+	b.Stage("Decided").After("Observed").
 		Case("seen", func(_ *Settings, p pass) bool { v, ok := stages.Value[int](p); seen = append(seen, v); return ok }, succeed).
 		Otherwise(give(errors.New("the value is lost")))
 	c := w.build(b)

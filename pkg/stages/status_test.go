@@ -13,21 +13,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
-func setChecksum(value string) func(*Settings) {
-	return func(s *Settings) { s.Status.Checksum = value }
-}
-
 func TestEqualObservationsWriteNothing(t *testing.T) {
 	w := newWorld(t)
 	for name, given := range map[string]error{"success": nil, "wait": stages.Wait("NotYet", "Not yet.", 0), "failure": errSecret} {
 		t.Run(name, func(t *testing.T) {
-			c := w.chain([]handler{func(_ context.Context, p pass) error { p.SetStatus(setChecksum("same")); return nil }, give(given), succeed})
+			c := w.chain([]handler{func(_ context.Context, p pass) error { p.Object().Status.Checksum = "same"; return nil }, give(given), succeed})
 			_, _ = w.pass(c)
 			require.Equal(t, map[string]int{"status": 1}, w.taken())
 			w.clock.Step(time.Hour)
@@ -75,7 +72,7 @@ func TestObservedGenerationMeansExamined(t *testing.T) {
 func TestExplicitStatusPersistsOnFailure(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.pass(w.chain([]handler{func(_ context.Context, p pass) error {
-		p.SetStatus(setChecksum("observed"))
+		p.Object().Status.Checksum = "observed"
 		p.Condition("Extra", metav1.ConditionTrue, "Seen", "Seen.")
 		return errSecret
 	}}))
@@ -85,44 +82,37 @@ func TestExplicitStatusPersistsOnFailure(t *testing.T) {
 }
 
 func TestPartialEditsOfSpecAndMetadataNeverPersist(t *testing.T) {
-	edit := func(s *Settings) {
-		s.Spec.Message = "edited"
-		s.Labels = map[string]string{"edited": "yes"}
-		s.Status.Notes = append(s.Status.Notes, "edited")
-	}
-	for name, h := range map[string]handler{
-		"in SetStatus":             func(_ context.Context, p pass) error { p.SetStatus(edit); return nil },
-		"without Save":             func(_ context.Context, p pass) error { edit(p.Object()); return nil },
-		"with Save, but failing":   func(_ context.Context, p pass) error { edit(p.Object()); p.Save(); return errSecret },
-		"with Save, but waiting":   func(_ context.Context, p pass) error { edit(p.Object()); p.Save(); return stages.Wait("W", "W.", 0) },
-		"with Save, but panicking": func(_ context.Context, p pass) error { edit(p.Object()); p.Save(); panic("oops") },
-	} {
+	for name, given := range map[string]error{"succeeding": nil, "failing": errSecret, "waiting": stages.Wait("W", "W.", 0)} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			_, _ = w.pass(w.plain(h))
+			_, _ = w.pass(w.plain(func(_ context.Context, p pass) error {
+				p.Object().Spec.Message = "edited"
+				p.Object().Labels = map[string]string{"edited": "yes"}
+				p.Object().Status.Checksum = "explicit"
+				return given
+			}))
 			obj := w.get()
 			assert.Equal(t, "hello", obj.Spec.Message)
 			assert.Empty(t, obj.Labels)
-			assert.Equal(t, name == "in SetStatus", len(obj.Status.Notes) > 0, "status is set by SetStatus only")
-			assert.Zero(t, w.taken()["patch"])
+			assert.Equal(t, "explicit", obj.Status.Checksum)
+			assert.Equal(t, map[string]int{"status": 1}, w.taken())
 		})
 	}
 }
 
 func TestAModifiedPrimaryIsSavedAfterSuccess(t *testing.T) {
 	w := newWorld(t)
-	b := stages.For[*Settings]("settings", w.options()...).Otherwise(func(_ context.Context, p pass) error {
+	b := stages.For[*Settings]("settings", w.options()...)
+	b.Root().Otherwise(func(ctx context.Context, p pass) error {
 		p.Object().Labels = map[string]string{"saved": "yes"}
-		p.Object().Status.Checksum = "not this way"
-		p.SetStatus(setChecksum("this way"))
-		p.Save()
-		return nil
+		p.Object().Status.Checksum = "reported"
+		return p.Save(ctx)
 	})
 	_, err := w.pass(w.build(b))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{"patch": 1, "status": 1}, w.taken())
 	assert.Equal(t, map[string]string{"saved": "yes"}, w.get().Labels)
-	assert.Equal(t, "this way", w.get().Status.Checksum)
+	assert.Equal(t, "reported", w.get().Status.Checksum)
 	assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
 
 	_, err = w.pass(w.build(b))
@@ -132,16 +122,19 @@ func TestAModifiedPrimaryIsSavedAfterSuccess(t *testing.T) {
 
 func TestASaveLeavesTheStatusAlone(t *testing.T) {
 	w := newWorldWithoutSubresource(t)
-	_, err := w.pass(w.plain(func(_ context.Context, p pass) error {
+	c := w.plain(func(ctx context.Context, p pass) error {
 		p.Object().Labels = map[string]string{"saved": "yes"}
-		p.Object().Status.Checksum = "not this way"
-		p.Save()
-		return nil
-	}, stages.Discovery(&resources{names: []string{"settings"}})))
+		p.Object().Status.Checksum = "staged"
+		err := p.Save(ctx)
+		assert.Equal(t, map[string]string{"saved": "yes"}, w.get().Labels)
+		assert.Empty(t, w.get().Status.Checksum, "the status is written at the end")
+		return err
+	})
+	require.NoError(t, c.Discover(&resources{names: []string{"settings"}}))
+	_, err := w.pass(c)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{"patch": 2}, w.taken())
-	assert.Equal(t, map[string]string{"saved": "yes"}, w.get().Labels)
-	assert.Empty(t, w.get().Status.Checksum)
+	assert.Equal(t, "staged", w.get().Status.Checksum)
 	assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
 }
 
@@ -161,10 +154,9 @@ func TestASaveThatFailsFailsThePass(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := w.pass(w.plain(func(_ context.Context, p pass) error {
+			_, err := w.pass(w.plain(func(ctx context.Context, p pass) error {
 				p.Object().Labels = map[string]string{"a": "b"}
-				p.Save()
-				return nil
+				return p.Save(ctx)
 			}))
 			assert.Equal(t, name == "refused", err != nil)
 			assert.Equal(t, c.ready, w.conditions()["Ready"])
@@ -173,18 +165,15 @@ func TestASaveThatFailsFailsThePass(t *testing.T) {
 }
 
 func TestAutomaticConditionsAreReserved(t *testing.T) {
-	for name, misuse := range map[string]func(pass){
-		"Ready":                      func(p pass) { p.Condition("Ready", metav1.ConditionTrue, "Mine", "Mine.") },
-		"the stage's own condition":  func(p pass) { p.Condition("Condition1", metav1.ConditionTrue, "Mine", "Mine.") },
-		"a later stage's condition":  func(p pass) { p.Condition("Condition2", metav1.ConditionTrue, "Mine", "Mine.") },
-		"removing a reserved one":    func(p pass) { p.RemoveCondition("Ready") },
-		"saving the object in stage": func(p pass) { p.Save() },
-	} {
+	for name, reserved := range map[string]string{"Ready": "Ready", "the stage's own condition": "Condition1", "a later stage's condition": "Condition2"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			_, err := w.pass(w.chain([]handler{func(_ context.Context, p pass) error { misuse(p); return errStale }, succeed}))
-			require.Error(t, err, "even a handler that returns a conflict cannot hide it")
-			assert.Equal(t, map[string]string{"Condition1": "False/Misuse", "Condition2": "Unknown/DependencyNotReady", "Ready": "False/Misuse"}, w.conditions())
+			_, err := w.pass(w.chain([]handler{func(_ context.Context, p pass) error {
+				p.Condition(reserved, metav1.ConditionTrue, "Mine", "Mine.")
+				return errStale
+			}, succeed}))
+			require.ErrorContains(t, err, "condition "+reserved+" is reserved to the runtime")
+			assert.Equal(t, map[string]string{"Condition1": "False/Panic", "Condition2": "Unknown/DependencyNotReady", "Ready": "False/Panic"}, w.conditions())
 		})
 	}
 	t.Run("in the summary", func(t *testing.T) {
@@ -193,78 +182,59 @@ func TestAutomaticConditionsAreReserved(t *testing.T) {
 			Summarize(func(p pass, _ stages.Outcome) { p.Condition("Ready", metav1.ConditionTrue, "Mine", "Mine.") })
 		_, err := w.pass(w.build(b))
 		require.Error(t, err)
-		assert.Equal(t, "False/Misuse", w.conditions()["Ready"])
+		assert.Equal(t, "False/Panic", w.conditions()["Ready"])
 	})
-	t.Run("before the stages run", func(t *testing.T) {
+	t.Run("written into the object", func(t *testing.T) {
 		w := newWorld(t)
-		run, err := stages.Pipeline[*Settings]{Stages: []*stages.Stage[*Settings]{{Name: "a", Condition: "A", Handler: succeed}}}.Compile()
-		require.NoError(t, err)
-		_, err = w.pass(w.plain(func(ctx context.Context, p pass) error {
-			p.Condition("A", metav1.ConditionTrue, "Mine", "Mine.")
-			return run(ctx, p)
-		}))
-		assert.ErrorContains(t, err, `reserved for stage "a"`)
-	})
-	t.Run("SetStatus leaves conditions alone", func(t *testing.T) {
-		w := newWorld(t)
-		_, err := w.pass(w.plain(func(_ context.Context, p pass) error {
-			p.Condition("Extra", metav1.ConditionTrue, "Seen", "Seen.")
-			p.SetStatus(func(s *Settings) { s.Status.Conditions = []metav1.Condition{{Type: "Smuggled"}} })
-			return nil
-		}))
-		require.NoError(t, err)
-		assert.Equal(t, map[string]string{"Extra": "True/Seen", "Ready": "True/Succeeded"}, w.conditions())
+		_, err := w.pass(w.chain([]handler{func(_ context.Context, p pass) error {
+			p.Object().Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Mine"}, {Type: "Condition1", Reason: "Mine"}}
+			p.Object().Status.ObservedGeneration = 99
+			return errSecret
+		}}))
+		require.Error(t, err)
+		assert.Equal(t, map[string]string{"Condition1": "False/Error", "Ready": "False/Error"}, w.conditions())
+		assert.EqualValues(t, 3, w.get().Status.ObservedGeneration)
 	})
 }
 
-func TestStatusOfATypeWithoutOneIsAMisuse(t *testing.T) {
+func TestConditionsOfATypeWithoutThemAreABug(t *testing.T) {
 	child := &corev1.ConfigMap{}
 	child.Name, child.Namespace = key.Name, key.Namespace
-	for name, misuse := range map[string]func(*stages.Pass[*corev1.ConfigMap]){
-		"SetStatus": func(p *stages.Pass[*corev1.ConfigMap]) { p.SetStatus(func(*corev1.ConfigMap) {}) },
-		"Condition": func(p *stages.Pass[*corev1.ConfigMap]) { p.Condition("Extra", metav1.ConditionTrue, "R", "M.") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, child)
-			c, err := stages.For[*corev1.ConfigMap]("maps", stages.Events(false)).Reconcile(func(_ context.Context, p *stages.Pass[*corev1.ConfigMap]) error {
-				misuse(p)
-				return nil
-			}).Build(w.client, w.client)
-			require.NoError(t, err)
-			_, err = c.Reconcile(w.context(), child)
-			assert.ErrorContains(t, err, "*v1.ConfigMap has no")
-		})
-	}
+	w := newWorld(t, child)
+	c, err := stages.For[*corev1.ConfigMap]("maps", stages.Events(false)).Reconcile(func(_ context.Context, p *stages.Pass[*corev1.ConfigMap]) error {
+		p.Condition("Extra", metav1.ConditionTrue, "R", "M.")
+		return nil
+	}).Build(w.client, w.client)
+	require.NoError(t, err)
+	_, err = c.Reconcile(w.context(), child)
+	assert.ErrorContains(t, err, "*v1.ConfigMap has no conditions")
 }
 
 func TestTheObjectShowsTheStagedStatus(t *testing.T) {
 	w := newWorld(t)
 	given := w.get()
+	kept := given.DeepCopyObject()
 	_, err := w.plain(func(_ context.Context, p pass) error {
-		p.SetStatus(func(s *Settings) { s.Status.Notes = []string{"one"} })
+		p.Object().Status.Notes = append(p.Object().Status.Notes, "one")
 		p.Condition("Extra", metav1.ConditionTrue, "Seen", "Seen.")
-		assert.Equal(t, []string{"one"}, p.Object().Status.Notes)
 		_, found := stages.GetCondition(p.Object(), "Extra")
 		assert.True(t, found)
-		p.Object().Status.Notes[0] = "edited" // Must not reach what is written.
-		p.SetStatus(func(s *Settings) { s.Status.Notes = append(s.Status.Notes, "two") })
 		assert.Equal(t, start, p.Now())
 		return nil
 	}).Reconcile(w.context(), given)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"one", "two"}, w.get().Status.Notes)
-	assert.Empty(t, given.Status.Notes, "the object as read is not changed")
+	assert.Equal(t, []string{"one"}, w.get().Status.Notes)
+	assert.Equal(t, kept, client.Object(given), "the object as read is not changed")
 }
 
 func TestRetiredConditionsAreCleared(t *testing.T) {
 	obj := newSettings()
-	for _, conditionType := range []string{"Old", "Shared", "Foreign", "Dropped"} {
+	for _, conditionType := range []string{"Old", "Shared", "Foreign"} {
 		obj.Status.Conditions = append(obj.Status.Conditions, metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Reason: "Before", LastTransitionTime: metav1.NewTime(start)})
 	}
 	w := newWorld(t, obj)
 	c := w.chain([]handler{func(_ context.Context, p pass) error {
 		p.Condition("Shared", metav1.ConditionFalse, "Now", "Now.")
-		p.RemoveCondition("Dropped")
 		return errSecret
 	}, succeed}, stages.Retire("Old", "Shared", "Condition2"))
 	_, err := w.pass(c)
@@ -281,7 +251,7 @@ func TestReportingCanBeSwitchedOff(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, w.taken())
 
-	_, err = w.pass(w.plain(func(_ context.Context, p pass) error { p.SetStatus(setChecksum("explicit")); return errSecret }, stages.ReportStatus(false)))
+	_, err = w.pass(w.plain(func(_ context.Context, p pass) error { p.Object().Status.Checksum = "explicit"; return errSecret }, stages.ReportStatus(false)))
 	require.Error(t, err)
 	assert.Equal(t, "explicit", w.get().Status.Checksum)
 	assert.Empty(t, w.conditions())
@@ -398,8 +368,7 @@ func TestAFailedStatusWriteIsRetriedEvenAfterATerminalError(t *testing.T) {
 	_, err := w.pass(c)
 	require.ErrorContains(t, err, "write the status")
 	assert.NotErrorIs(t, err, reconcile.TerminalError(nil), "controller-runtime must retry")
-	require.Len(t, w.errors, 1, "the failure that could not be reported is in the log")
-	assert.Contains(t, w.errors[0], "hunter2")
+	assert.ErrorContains(t, err, "hunter2", "the failure that could not be reported is in the log")
 
 	down = false
 	_, err = w.pass(c)
@@ -419,13 +388,12 @@ func TestAnObjectThatIsGoneIsNoFailure(t *testing.T) {
 
 // resources is a discovery client with a fixed answer.
 type resources struct {
+	discovery.ServerResourcesInterface
 	names []string
 	err   error
-	calls int
 }
 
 func (r *resources) ServerResourcesForGroupVersion(string) (*metav1.APIResourceList, error) {
-	r.calls++
 	list := &metav1.APIResourceList{}
 	for _, name := range r.names {
 		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: "Settings"})
@@ -435,19 +403,20 @@ func (r *resources) ServerResourcesForGroupVersion(string) (*metav1.APIResourceL
 
 func TestDiscoveryDecidesWhereStatusGoes(t *testing.T) {
 	for name, c := range map[string]struct {
-		discovery *resources
-		want      map[string]int
-		observed  int64
+		served   []string
+		want     map[string]int
+		observed int64
 	}{
-		"to the subresource":        {&resources{names: []string{"settings", "settings/status"}}, map[string]int{"status": 1}, 3},
-		"to the object without one": {&resources{names: []string{"settings", "settings/scale"}}, map[string]int{"patch": 1}, 0},
+		"to the subresource":        {[]string{"settings", "settings/status"}, map[string]int{"status": 1}, 3},
+		"to the object without one": {[]string{"settings", "settings/scale"}, map[string]int{"patch": 1}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			if c.observed == 0 {
 				w = newWorldWithoutSubresource(t)
 			}
-			ctrl := w.plain(succeed, stages.Discovery(c.discovery))
+			ctrl := w.plain(succeed)
+			require.NoError(t, ctrl.Discover(&resources{names: c.served}))
 			for range 2 {
 				_, err := w.pass(ctrl)
 				require.NoError(t, err)
@@ -455,19 +424,10 @@ func TestDiscoveryDecidesWhereStatusGoes(t *testing.T) {
 			assert.Equal(t, c.want, w.taken(), "and an equal observation writes nothing")
 			assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
 			assert.Equal(t, c.observed, w.get().Status.ObservedGeneration, "a generation that counts status writes is not reported")
-			assert.Equal(t, 1, c.discovery.calls, "the answer is kept")
 		})
 	}
 	t.Run("nowhere while it is down", func(t *testing.T) {
-		w, down, calls := newWorld(t), &resources{err: errors.New("down")}, 0
-		ctrl := w.plain(func(context.Context, pass) error { calls++; return nil }, stages.Discovery(down))
-		_, err := w.pass(ctrl)
-		require.ErrorContains(t, err, "discover the status subresource")
-		assert.Zero(t, calls)
-		*down = resources{names: []string{"settings/status"}}
-		_, err = w.pass(ctrl)
-		require.NoError(t, err)
-		assert.Equal(t, map[string]int{"status": 1}, w.taken(), "a failed discovery is not kept")
+		assert.ErrorContains(t, newWorld(t).plain(succeed).Discover(&resources{err: errors.New("down")}), "discover the status subresource of Settings")
 	})
 }
 

@@ -24,7 +24,7 @@ type pass = *stages.Pass[*v1.Settings]
 // one is a controller of one stage whose handler calls are counted.
 func (r *wire) one(handler func(context.Context, pass) error, options ...stages.Option) *stages.Builder[*v1.Settings] {
 	b := stages.For[*v1.Settings]("settings", options...)
-	b.Stage("only").Establishes("Only").Do(func(ctx context.Context, p pass) error {
+	b.Stage("Only").Do(func(ctx context.Context, p pass) error {
 		r.count("call")
 		return handler(ctx, p)
 	})
@@ -113,7 +113,7 @@ func TestRejectedEventsLeaveThePassAlone(t *testing.T) {
 		return nil, nil
 	}
 	w.start(r, w.login, newScheme(t, v1.AddToScheme), r.one(func(_ context.Context, p pass) error {
-		p.Event("Seen", "It was seen.")
+		p.Event("Normal", "Seen", "See", "It was seen.")
 		return nil
 	}))
 	w.create("hello")
@@ -138,7 +138,7 @@ func TestSlowEventsCostTheirBudgetOnly(t *testing.T) {
 	}
 	w.start(r, w.login, newScheme(t, v1.AddToScheme), r.one(func(_ context.Context, p pass) error {
 		for _, reason := range []string{"One", "Two", "Three", "Four"} {
-			p.Event(reason, "It was seen.")
+			p.Event("Normal", reason, "See", "It was seen.")
 		}
 		return nil
 	}, stages.EventBudget(500*time.Millisecond, 200*time.Millisecond)))
@@ -171,10 +171,10 @@ func TestAPassThatChangesNothingWritesNothing(t *testing.T) {
 
 func TestAnObjectThatTheCacheDoesNotKnowIsNotTakenOver(t *testing.T) {
 	t.Parallel()
-	w, r := newWorld(t), &wire{}
+	w, r := newWorld(t), &wire{client: func(c client.Client) client.Client { return blind{c} }}
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.key().Name}, Data: map[string]string{"precious": "yes"}}
 	require.NoError(t, w.client.Create(t.Context(), foreign))
-	w.start(r, w.login, newScheme(t, v1.AddToScheme), controller.Staged(stages.Events(false), stages.ChildReader(blind{w.client})))
+	w.start(r, w.login, newScheme(t, v1.AddToScheme), controller.Staged(stages.Events(false)))
 	w.create("hello")
 	w.shows(map[string]string{"ConfigurationReady": "False/NotOwned", "ChecksumReady": "Unknown/DependencyNotReady", "Ready": "False/NotOwned"})
 	found := &corev1.ConfigMap{}
@@ -182,9 +182,12 @@ func TestAnObjectThatTheCacheDoesNotKnowIsNotTakenOver(t *testing.T) {
 	assert.Equal(t, foreign.ResourceVersion, found.ResourceVersion)
 }
 
-// blind is a cache that has seen no ConfigMap.
-type blind struct{ client.Reader }
+// blind reads from a cache that has seen no ConfigMap.
+type blind struct{ client.Client }
 
 func (b blind) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	return b.Reader.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: "nothing-here"}, obj, opts...)
+	if _, ok := obj.(*corev1.ConfigMap); ok {
+		key.Name = "nothing-here"
+	}
+	return b.Client.Get(ctx, key, obj, opts...)
 }

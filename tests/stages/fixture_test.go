@@ -158,6 +158,8 @@ type wire struct {
 	next http.RoundTripper
 	// fault may answer a write in the server's place. The number is 1 for the first write of its kind.
 	fault func(kind string, number int, request *http.Request) (*http.Response, error)
+	// client may stand in the manager's place.
+	client func(client.Client) client.Client
 
 	mutex  sync.Mutex
 	counts map[string]int
@@ -243,7 +245,11 @@ func (w *world) start(r *wire, login *rest.Config, scheme *runtime.Scheme, b *st
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
-	c, err := b.Build(mgr.GetClient(), mgr.GetAPIReader())
+	api := mgr.GetClient()
+	if r.client != nil {
+		api = r.client(api)
+	}
+	c, err := b.Build(api, mgr.GetAPIReader())
 	require.NoError(w.t, err)
 	require.NoError(w.t, c.SetupWithManager(mgr))
 	ctx, stop := context.WithCancel(context.Background())

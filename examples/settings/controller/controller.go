@@ -27,30 +27,32 @@ type pass = stages.Pass[*v1.Settings]
 // Staged has two stages: write the ConfigMap, then report the checksum of what was written.
 func Staged(options ...stages.Option) *stages.Builder[*v1.Settings] {
 	b := start(options)
-	b.Stage("configuration").Establishes(ConfigurationReady).Do(func(ctx context.Context, p *pass) error {
+	b.Stage(ConfigurationReady).Do(func(ctx context.Context, p *pass) error {
 		if isSuspended(p.Object(), p) {
 			return suspended(ctx, p)
 		}
 		return configure(ctx, p)
 	})
-	b.Stage("checksum").Establishes(ChecksumReady).After("configuration").Do(checksum)
+	b.Stage(ChecksumReady).After(ConfigurationReady).Do(checksum)
 	return b
 }
 
 // Cased is Staged with named alternatives in the first stage.
 func Cased(options ...stages.Option) *stages.Builder[*v1.Settings] {
 	b := start(options)
-	b.Stage("configuration").Establishes(ConfigurationReady).
+	b.Stage(ConfigurationReady).
 		Case("suspended", isSuspended, suspended).
 		Case("missing message", isBlank, missingMessage, "suspended").
 		Otherwise(configure)
-	b.Stage("checksum").Establishes(ChecksumReady).After("configuration").Do(checksum)
+	b.Stage(ChecksumReady).After(ConfigurationReady).Do(checksum)
 	return b
 }
 
 // RootCases selects one alternative without stages; it reports through Ready alone.
 func RootCases(options ...stages.Option) *stages.Builder[*v1.Settings] {
-	return start(options).Case("suspended", isSuspended, suspended).Otherwise(configure)
+	b := start(options)
+	b.Root().Case("suspended", isSuspended, suspended).Otherwise(configure)
+	return b
 }
 
 // start names the conditions of the other shapes, so that a change of shape leaves none behind.
@@ -72,8 +74,7 @@ func missingMessage(context.Context, *pass) error {
 }
 
 func configure(ctx context.Context, p *pass) error {
-	_, err := p.Ensure(ctx, &corev1.ConfigMap{Data: map[string]string{"message": p.Object().Spec.Message}})
-	return err
+	return p.Ensure(ctx, &corev1.ConfigMap{Data: map[string]string{"message": p.Object().Spec.Message}})
 }
 
 // checksum reads past the cache, which may not have seen yet what the first stage wrote.
@@ -87,6 +88,6 @@ func checksum(ctx context.Context, p *pass) error {
 		return err
 	}
 	sum := sha256.Sum256(text)
-	p.SetStatus(func(obj *v1.Settings) { obj.Status.Checksum = hex.EncodeToString(sum[:]) })
+	p.Object().Status.Checksum = hex.EncodeToString(sum[:])
 	return nil
 }
