@@ -23,6 +23,9 @@ var (
 	limitRange  = regexp.MustCompile(`(?:(?:minimum|maximum) \S+ usage|\S+ max limit to request ratio) per \S+ is [^,\]]+(?:, but [^,\]]+)?`)
 	podSecurity = regexp.MustCompile(`violates PodSecurity`)
 	quota       = regexp.MustCompile(`(?:exceeded|failed) quota:`)
+	// notThere are the texts about an object that the pod names: a service
+	// account, a runtime class, a priority class.
+	notThere = regexp.MustCompile(`(?i)(?:serviceaccount|runtimeclass) .*not found|no priorityclass .*was found`)
 	// callFailed ends a text where the addresses of a webhook begin.
 	callFailed = regexp.MustCompile(`(?s)(failed calling webhook "[^"]*"):.*$`)
 	// invalidValue ends a text where a value of the pod begins.
@@ -35,6 +38,10 @@ func forbidden(kind, owner, text string) Cause {
 	text = refusal(owner, text)
 	reason, advice := v1alpha1.ReasonPodForbidden, "Satisfy that policy, or ask who made it."
 	switch {
+	case notThere.MatchString(text):
+		advice = "Create it, or correct the field of spec.pod that names it."
+	case strings.Contains(text, "failed calling webhook"):
+		advice = "Look at that webhook and its Service, or ask who made it."
 	case quota.MatchString(text):
 		reason, advice = v1alpha1.ReasonQuotaExceeded, "Raise the quota, or change pod.resources."
 	case podSecurity.MatchString(text):

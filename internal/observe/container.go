@@ -87,6 +87,10 @@ func otherContainers(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
+// stoppedCodes are those of a program that was asked to stop, which is what the
+// kubelet does when a probe fails: it ends well, or by SIGTERM, or by SIGKILL.
+var stoppedCodes = []int32{0, 128 + 15, 128 + 9}
+
 // restarted tells of a container that has ended and is started again. It holds
 // also while the container runs, so that a loop does not look settled between
 // two restarts (case A58), and it counts nothing, so that it says the same
@@ -102,7 +106,11 @@ func restarted(pod *corev1.Pod, status *corev1.ContainerStatus) Cause {
 	case end.Reason == oomKilled || invented(end):
 		return ended(pod, status, end)
 	default:
-		return Cause{v1alpha1.ReasonCrashLooping, fmt.Sprintf("Container %s of pod %s ends again and again, last with exit code %d. Read its log: \"kubectl -n %s logs %s -c %s --previous\".", status.Name, pod.Name, end.ExitCode, pod.Namespace, pod.Name, status.Name)}
+		cause := Cause{v1alpha1.ReasonCrashLooping, fmt.Sprintf("Container %s of pod %s ends again and again, last with exit code %d. Read its log: \"kubectl -n %s logs %s -c %s --previous\".", status.Name, pod.Name, end.ExitCode, pod.Namespace, pod.Name, status.Name)}
+		if slices.Contains(stoppedCodes, end.ExitCode) {
+			return cause.and(fmt.Sprintf("If it was stopped, its liveness or startup probe fails: see \"kubectl -n %s describe pod %s\", and correct serve.probes.", pod.Namespace, pod.Name))
+		}
+		return cause
 	}
 }
 

@@ -69,7 +69,7 @@ func Deployment(f DeploymentFacts) ServeView {
 // starting is the same from the first write of a Deployment to its first
 // available pod, so that the status is not written again in between.
 func (r rollout) starting() Cause {
-	cause := Cause{v1alpha1.ReasonRolloutInProgress, fmt.Sprintf("Deployment %s: 0 of %d pods of the present document are available. They are starting.", r.deployment.Name, r.desired)}
+	cause := Cause{v1alpha1.ReasonRolloutInProgress, fmt.Sprintf("Deployment %s: 0 of %d pods of the present document are available. They are starting; if that lasts, read their logs and check serve.probes.readiness.", r.deployment.Name, r.desired)}
 	if r.deployment.Status.AvailableReplicas > 0 {
 		return cause.and("Pods of a former document serve meanwhile.")
 	}

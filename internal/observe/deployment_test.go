@@ -138,7 +138,7 @@ func TestTroubleIsLookedForInPodsThatAreNotAvailable(t *testing.T) {
 // From the first write of a Deployment to its first available pod the text stays
 // the same, so that the status is not written again in between (case A57).
 func TestA57StartingSaysWhoServesMeanwhile(t *testing.T) {
-	const starting = "Deployment s: 0 of 2 pods of the present document are available. They are starting."
+	const starting = "Deployment s: 0 of 2 pods of the present document are available. They are starting; if that lasts, read their logs and check serve.probes.readiness."
 	unseen := func(status appsv1.DeploymentStatus) *appsv1.Deployment {
 		d := deployment(2, status)
 		d.Generation = 2

@@ -175,17 +175,30 @@ func completedCause(job *batchv1.Job, end lifecycle.RunEnd) Cause {
 	}
 }
 
+// anew tells when a run that was taken away is made up for. A schedule has its
+// next run; a command is not run again by itself.
+func anew(job *batchv1.Job) string {
+	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && owner.Kind == "CronJob" {
+		return "The schedule goes on with its next run."
+	}
+	return "It is not run again by itself: change the document to run it anew."
+}
+
 func failedCause(job *batchv1.Job, verdict *batchv1.JobCondition, pod *corev1.Pod, end lifecycle.RunEnd) Cause {
 	if verdict.Reason == batchv1.JobReasonDeadlineExceeded {
 		return deadlineExceeded(job)
 	}
 	if pod != nil && finished(pod) {
-		if cause := Pod(pod); cause != (Cause{}) {
+		switch cause := Pod(pod); cause.Reason {
+		case "":
+		case v1alpha1.ReasonDisrupted, v1alpha1.ReasonEvicted:
+			return cause.and(anew(job))
+		default:
 			return cause
 		}
 	}
 	if pod == nil && policyDisrupted(verdict) {
-		return Cause{v1alpha1.ReasonDisrupted, fmt.Sprintf("The pod of Job %s was taken away (%s). The program is not at fault; how it ended cannot be known any more.", job.Name, corev1.DisruptionTarget)}
+		return Cause{v1alpha1.ReasonDisrupted, fmt.Sprintf("The pod of Job %s was taken away (%s). The program is not at fault; how it ended cannot be known any more. %s", job.Name, corev1.DisruptionTarget, anew(job))}
 	}
 	why := "no reason given"
 	if end.Reason != nil {

@@ -70,8 +70,11 @@ func Job(f JobFacts) RunView {
 
 // NeedsEvents tells that only the Events of a Job can say why it does not go
 // on: it has no pod although it should, and no condition for that (case A25).
+// The Job controller sets the start time when it has tried to make a pod, also
+// when that failed; before that there is nothing to read.
 func NeedsEvents(job *batchv1.Job, pods []corev1.Pod) bool {
-	return job != nil && verdict(job) == nil && !suspended(job) && job.Status.Active == 0 && len(ownedBy(pods, job.UID)) == 0
+	return job != nil && job.Status.StartTime != nil && verdict(job) == nil && !suspended(job) &&
+		job.Status.Active == 0 && len(ownedBy(pods, job.UID)) == 0
 }
 
 // Ended tells whether the Job has ended, well or not.

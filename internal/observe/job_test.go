@@ -49,10 +49,10 @@ func TestFinishedJob(t *testing.T) {
 			lifecycle.RunSucceeded, end(nil, 50, "CompletionsReached"), v1alpha1.ReasonCompleted, []string{"cannot be known"}},
 		"A24 drained": {
 			failedJob, []corev1.Pod{runPod(corev1.PodFailed, exited(143, "Error"), drained)},
-			lifecycle.RunFailed, end(new(int32(143)), 30, "EvictionByEvictionAPI"), v1alpha1.ReasonDisrupted, nil},
+			lifecycle.RunFailed, end(new(int32(143)), 30, "EvictionByEvictionAPI"), v1alpha1.ReasonDisrupted, []string{"not run again by itself"}},
 		"A24 drained and the pod is gone": {
 			byPolicy(policyTellsDisruption), nil,
-			lifecycle.RunFailed, end(nil, 50, "DisruptionTarget"), v1alpha1.ReasonDisrupted, []string{"taken away", "not at fault"}},
+			lifecycle.RunFailed, end(nil, 50, "DisruptionTarget"), v1alpha1.ReasonDisrupted, []string{"taken away", "not at fault", "not run again by itself"}},
 		"A24 drained and the pod still tells more": {
 			byPolicy(policyTellsDisruption), []corev1.Pod{runPod(corev1.PodFailed, exited(143, "Error"), drained)},
 			lifecycle.RunFailed, end(new(int32(143)), 30, "EvictionByEvictionAPI"), v1alpha1.ReasonDisrupted, []string{"EvictionByEvictionAPI"}},
@@ -198,12 +198,18 @@ func TestActiveJob(t *testing.T) {
 
 func TestNeedsEvents(t *testing.T) {
 	pods := []corev1.Pod{runPod(corev1.PodPending, corev1.ContainerState{})}
-	suspended := job()
+	tried := func(conditions ...batchv1.JobCondition) *batchv1.Job {
+		tried := job(conditions...)
+		tried.Status.StartTime = new(second(0))
+		return tried
+	}
+	suspended := tried()
 	suspended.Spec.Suspend = new(true)
-	assert.True(t, NeedsEvents(job(), nil))
-	assert.False(t, NeedsEvents(job(), pods), "a pod tells by itself")
+	assert.True(t, NeedsEvents(tried(), nil))
+	assert.False(t, NeedsEvents(job(), nil), "the Job controller has not tried yet")
+	assert.False(t, NeedsEvents(tried(), pods), "a pod tells by itself")
 	assert.False(t, NeedsEvents(suspended, nil), "a suspended Job makes no pod")
-	assert.False(t, NeedsEvents(job(complete), nil), "a finished Job makes no pod")
+	assert.False(t, NeedsEvents(tried(complete), nil), "a finished Job makes no pod")
 	assert.False(t, NeedsEvents(nil, nil))
 }
 

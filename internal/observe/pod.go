@@ -60,14 +60,21 @@ func disruption(pod *corev1.Pod) string {
 	return ""
 }
 
-var scarce = regexp.MustCompile(`low on resource: ([a-z-]+)`)
+var (
+	scarce = regexp.MustCompile(`low on resource: ([a-z-]+)`)
+	// beyondLimit are the texts of the kubelet about what the pod's files and
+	// logs may take (kubernetes/kubernetes, pkg/kubelet/eviction).
+	beyondLimit = regexp.MustCompile(`exceeds the total limit of containers|exceeded its local ephemeral storage limit|exceeds the limit`)
+)
 
 func takenAway(pod *corev1.Pod) Cause {
 	leaving := pod.DeletionTimestamp != nil && !finished(pod)
 	by := disruption(pod)
 	switch {
+	case by == evicted && beyondLimit.MatchString(pod.Status.Message):
+		return Cause{v1alpha1.ReasonEvicted, fmt.Sprintf("Pod %s was evicted%s: its files and logs took more space than its limit. Raise pod.resources.limits.ephemeral-storage, or let the program write less.", pod.Name, fromNode(pod))}
 	case by == evicted:
-		resource := "a resource that ran short, or that the pod used beyond its limit"
+		resource := "a resource that ran short"
 		if match := scarce.FindStringSubmatch(pod.Status.Message); match != nil {
 			resource = match[1]
 		}
@@ -92,7 +99,7 @@ func fromNode(pod *corev1.Pod) string {
 // in the phase that they leave such a pod in (case A63).
 func refusedByNode(pod *corev1.Pod) Cause {
 	if pod.Status.Reason == appArmor && pod.Status.Phase != corev1.PodRunning {
-		return appArmorCause(pod, fmt.Sprintf("Pod %s", pod.Name))
+		return appArmorCause(pod)
 	}
 	started := slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses),
 		func(s corev1.ContainerStatus) bool { return s.State.Terminated != nil })
@@ -102,8 +109,10 @@ func refusedByNode(pod *corev1.Pod) Cause {
 	return Cause{v1alpha1.ReasonUnschedulable, fmt.Sprintf("The node refused pod %s (%s)%s. Check pod.resources and where pod.nodeSelector, pod.affinity and pod.tolerations let it go.", pod.Name, pod.Status.Reason, fromNode(pod))}
 }
 
-func appArmorCause(pod *corev1.Pod, who string) Cause {
-	return Cause{v1alpha1.ReasonAppArmor, fmt.Sprintf("%s cannot start: the node cannot enforce AppArmor%s. Load the profile on the nodes, or correct spec.appArmorProfile.", who, profileOf(pod))}
+// appArmorCause says the same whether the kubelet or the container runtime
+// missed the profile.
+func appArmorCause(pod *corev1.Pod) Cause {
+	return Cause{v1alpha1.ReasonAppArmor, fmt.Sprintf("Pod %s cannot start: the node cannot enforce AppArmor%s. Load the profile on the nodes, or correct spec.appArmorProfile.", pod.Name, profileOf(pod))}
 }
 
 // profileOf names the profile that the document asks for.
@@ -139,8 +148,9 @@ func notScheduled(pod *corev1.Pod) Cause {
 }
 
 var (
-	nodeCount   = regexp.MustCompile(`^\d+/\d+ nodes are available:? *`)
-	preemption  = regexp.MustCompile(`(?s)\.(?: [a-z ]+,)? *preemption: .*$`)
+	nodeCount = regexp.MustCompile(`^\d+/\d+ nodes are available:? *`)
+	// preemption begins what the scheduler adds after its reasons.
+	preemption  = regexp.MustCompile(`(?s)\.(?: [a-z ]+,)? *preemption: .*$|\. not found$`)
 	reasonCount = regexp.MustCompile(`(?:^|, )\d+ `)
 	aboutVolume = regexp.MustCompile(`(?i)persistent ?volume|\bpvc\(s\)|available volume zone|volume node affinity|no available disk`)
 )

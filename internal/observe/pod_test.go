@@ -33,7 +33,7 @@ func TestPodNamesTheCause(t *testing.T) {
 		"image with a bad name":          {servePod(waitingFor("InvalidImageName", "couldn't parse")), v1alpha1.ReasonInvalidImageName, []string{image, "spec.image"}},
 		"A09 missing Secret":             {servePod(waitingFor("CreateContainerConfigError", `secret "keys" not found`)), v1alpha1.ReasonContainerConfigError, []string{`Secret "keys" does not exist`}},
 		"A09 missing key of a ConfigMap": {servePod(waitingFor("CreateContainerConfigError", "couldn't find key absent in ConfigMap t/prompts")), v1alpha1.ReasonContainerConfigError, []string{`ConfigMap "prompts" has no key "absent"`}},
-		"image that runs as root":        {servePod(waitingFor("CreateContainerConfigError", "container has runAsNonRoot and image will run as root (pod: x)")), v1alpha1.ReasonContainerConfigError, []string{"runs as root"}},
+		"image that runs as root":        {servePod(waitingFor("CreateContainerConfigError", "container has runAsNonRoot and image will run as root (pod: x)")), v1alpha1.ReasonContainerConfigError, []string{"run as root"}},
 		"unknown settings":               {servePod(waitingFor("CreateContainerError", "canary")), v1alpha1.ReasonContainerConfigError, []string{"kubectl -n t describe pod s-1-abcde"}},
 		"program that does not exist":    {servePod(waitingFor("RunContainerError", `exec: "/bin/agent": stat /bin/agent: no such file or directory`)), v1alpha1.ReasonContainerCannotRun, []string{`"/bin/agent"`, "does not exist in the image"}},
 		"program that did not start": {
@@ -54,17 +54,21 @@ func TestPodNamesTheCause(t *testing.T) {
 		"init container behind the agent":                 {runPod(corev1.PodPending, initializing, withInit("setup", waitingFor("ImagePullBackOff", ""))), v1alpha1.ReasonImagePullFailed, []string{"setup", "registry.test/init:1"}},
 		"A27 claim that does not exist":                   {runPod(corev1.PodPending, corev1.ContainerState{}, withClaim("nope"), unschedulable(`0/1 nodes are available: persistentvolumeclaim "nope" not found. not found`)), v1alpha1.ReasonVolumeUnavailable, []string{`"nope"`, "not found"}},
 		"A27 claim that is not bound":                     {runPod(corev1.PodPending, corev1.ContainerState{}, withClaim("work"), unschedulable("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.")), v1alpha1.ReasonVolumeUnavailable, []string{`"work"`, "unbound"}},
+		"A27 claim that is not bound, in fewer words":     {runPod(corev1.PodPending, corev1.ContainerState{}, withClaim("work"), unschedulable("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found")), v1alpha1.ReasonVolumeUnavailable, []string{"PersistentVolumeClaims. Create or bind"}},
 		"no node fits":                                    {runPod(corev1.PodPending, corev1.ContainerState{}, unschedulable("0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match PersistentVolume's node affinity.")), v1alpha1.ReasonUnschedulable, []string{"Insufficient cpu, node(s) didn't match"}},
 		"held by a gate": {runPod(corev1.PodPending, corev1.ContainerState{}, gated, func(p *corev1.Pod) {
 			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
 		}), v1alpha1.ReasonUnschedulable, []string{"kueue.x-k8s.io/admission"}},
-		"A63 AppArmor, pod pending":        {runPod(corev1.PodPending, pending, because("AppArmor", `Cannot enforce AppArmor: profile "not-loaded" is not loaded`)), v1alpha1.ReasonAppArmor, []string{"cannot enforce AppArmor"}},
-		"A63 AppArmor, pod failed":         {runPod(corev1.PodFailed, corev1.ContainerState{}, because("AppArmor", ""), localhostProfile("not-loaded")), v1alpha1.ReasonAppArmor, []string{"cannot enforce AppArmor", `"not-loaded"`}},
-		"A63 AppArmor, container not made": {servePod(waitingFor("CreateContainerError", "apparmor profile not found not-loaded"), localhostProfile("not-loaded")), v1alpha1.ReasonAppArmor, []string{`"not-loaded"`}},
-		"node that refused the pod":        {runPod(corev1.PodFailed, corev1.ContainerState{}, because("OutOfcpu", "")), v1alpha1.ReasonUnschedulable, []string{"OutOfcpu"}},
-		"A38 evicted with exit code 0":     {runPod(corev1.PodFailed, exited(0, "Completed"), because("Evicted", "The node was low on resource: ephemeral-storage. Threshold quantity: 1, available: 0.")), v1alpha1.ReasonEvicted, []string{"ephemeral-storage"}},
-		"A24 drained":                      {runPod(corev1.PodFailed, exited(143, "Error"), withCondition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "")), v1alpha1.ReasonDisrupted, []string{"EvictionByEvictionAPI"}},
-		"A29 stuck in its deletion":        {runPod(corev1.PodRunning, running, deleted), v1alpha1.ReasonDisrupted, []string{"is being deleted"}},
+		"A63 AppArmor, pod pending":          {runPod(corev1.PodPending, pending, because("AppArmor", `Cannot enforce AppArmor: profile "not-loaded" is not loaded`)), v1alpha1.ReasonAppArmor, []string{"cannot enforce AppArmor"}},
+		"A63 AppArmor, pod failed":           {runPod(corev1.PodFailed, corev1.ContainerState{}, because("AppArmor", ""), localhostProfile("not-loaded")), v1alpha1.ReasonAppArmor, []string{"cannot enforce AppArmor", `"not-loaded"`}},
+		"A63 AppArmor, container not made":   {servePod(waitingFor("CreateContainerError", "apparmor profile not found not-loaded"), localhostProfile("not-loaded")), v1alpha1.ReasonAppArmor, []string{`"not-loaded"`}},
+		"evicted for what it wrote":          {runPod(corev1.PodFailed, exited(137, "Error"), because("Evicted", `Container agent exceeded its local ephemeral storage limit "1Mi". `)), v1alpha1.ReasonEvicted, []string{"pod.resources.limits.ephemeral-storage"}},
+		"stopped by a probe again and again": {servePod(waitingFor("CrashLoopBackOff", ""), lastExit(0, "Completed")), v1alpha1.ReasonCrashLooping, []string{"exit code 0", "liveness or startup probe", "kubectl -n t describe pod s-1-abcde"}},
+		"user of the pod that is root":       {servePod(waitingFor("CreateContainerConfigError", "container's runAsUser breaks non-root policy (pod: x)")), v1alpha1.ReasonContainerConfigError, []string{"run as root"}},
+		"node that refused the pod":          {runPod(corev1.PodFailed, corev1.ContainerState{}, because("OutOfcpu", "")), v1alpha1.ReasonUnschedulable, []string{"OutOfcpu"}},
+		"A38 evicted with exit code 0":       {runPod(corev1.PodFailed, exited(0, "Completed"), because("Evicted", "The node was low on resource: ephemeral-storage. Threshold quantity: 1, available: 0.")), v1alpha1.ReasonEvicted, []string{"ephemeral-storage"}},
+		"A24 drained":                        {runPod(corev1.PodFailed, exited(143, "Error"), withCondition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "")), v1alpha1.ReasonDisrupted, []string{"EvictionByEvictionAPI"}},
+		"A29 stuck in its deletion":          {runPod(corev1.PodRunning, running, deleted), v1alpha1.ReasonDisrupted, []string{"is being deleted"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -142,3 +142,15 @@ func TestScheduleWithoutCronJobKeepsTheMark(t *testing.T) {
 	view := Schedule(ScheduleFacts{Jobs: []batchv1.Job{tick("t-1", complete)}, Recorded: recordedUntil(1, "t-0")})
 	assert.Equal(t, ScheduleView{Recorded: recordedUntil(1, "t-0")}, view)
 }
+
+// A24: what was taken away is made up for by the schedule itself.
+func TestA24DrainedRunOfAScheduleIsFollowedByTheNext(t *testing.T) {
+	run := tick("t-1", failedJob)
+	run.OwnerReferences[0].Kind = "CronJob"
+	facts := schedule(run)
+	facts.Pods = []corev1.Pod{of("t-1", runPod(corev1.PodFailed, exited(143, "Error"), withCondition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "")))}
+	view := Schedule(facts)
+	require.Len(t, view.Finished, 1)
+	assert.Equal(t, v1alpha1.ReasonDisrupted, view.Finished[0].Cause.Reason)
+	assert.Contains(t, view.Finished[0].Cause.Message, "its next run")
+}

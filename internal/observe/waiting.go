@@ -30,7 +30,7 @@ func waiting(pod *corev1.Pod, status *corev1.ContainerStatus) Cause {
 		return Cause{v1alpha1.ReasonInvalidImageName, fmt.Sprintf("%s cannot start: %q is not the name of an image. Correct spec.image.", who, imageOf(pod, status))}
 	case "CreateContainerConfigError", "CreateContainerError", "PreCreateHookError":
 		if aboutAppArmor.MatchString(state.Message) {
-			return appArmorCause(pod, who)
+			return appArmorCause(pod)
 		}
 		return Cause{v1alpha1.ReasonContainerConfigError, fmt.Sprintf("%s cannot be made: %s", who, configError(pod, state.Message))}
 	case "RunContainerError", "PreStartHookError", "PostStartHookError":
@@ -44,10 +44,10 @@ var aboutAppArmor = regexp.MustCompile(`(?i)apparmor`)
 
 // cannotStart tells why a container that was made does not run its program.
 func cannotStart(pod *corev1.Pod, status *corev1.ContainerStatus, text string) Cause {
-	who := fmt.Sprintf("Container %s of pod %s", status.Name, pod.Name)
 	if aboutAppArmor.MatchString(text) {
-		return appArmorCause(pod, who)
+		return appArmorCause(pod)
 	}
+	who := fmt.Sprintf("Container %s of pod %s", status.Name, pod.Name)
 	program := "its program"
 	if spec := containerSpec(pod, status.Name); spec != nil && len(spec.Command) > 0 {
 		program = fmt.Sprintf("program %q", cut(spec.Command[0]))
@@ -112,7 +112,7 @@ var (
 )
 
 var configErrors = []class{
-	{[]string{"runasnonroot and image will run as root"}, "its image runs as root, which is not allowed. Use an image that sets a user with a number other than 0."},
+	{[]string{"runasnonroot and image will run as root", "runasuser breaks non-root policy"}, "it would run as root, which is not allowed. Use an image that sets a user with a number other than 0."},
 	{[]string{"non-numeric user"}, "its image names its user by a word, so that nobody can tell that it is not root. Use an image that sets a user by number."},
 	{[]string{"no command specified"}, "its image has no command. Set command.entrypoint."},
 	{[]string{"executable file not found"}, "its program does not exist in the image. Correct command.entrypoint."},

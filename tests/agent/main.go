@@ -31,7 +31,8 @@ const (
 const usage = `usage:
   loom-agent serve [--exit-code N] [--sleep DURATION] [--message TEXT]
   loom-agent run   [--exit-code N] [--sleep DURATION] [--message TEXT]
-  loom-agent show  [FILE...]`
+  loom-agent show  [FILE...]
+  loom-agent call`
 
 // failure is an error that ends the program with a code of its own.
 type failure struct {
@@ -83,6 +84,8 @@ func (p process) start(ctx context.Context, args []string) (int, error) {
 		return p.serve(ctx, args)
 	case "run":
 		return p.run(ctx, args)
+	case "call":
+		return p.call(ctx, args)
 	case "show":
 		return p.show(args)
 	case "help", "-h", "--help":
