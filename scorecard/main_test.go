@@ -12,13 +12,13 @@ import (
 )
 
 func TestTheNamedTestRuns(t *testing.T) {
-	status := run([]string{"loom-images-pinned"}, "../bundle")
+	status := test(t.Context(), []string{"loom-images-pinned"}, "../bundle")
 	require.Len(t, status.Results, 1)
 	assert.Equal(t, v1alpha3.PassState, status.Results[0].State)
 }
 
 func TestWithoutANameTheTestsAreListed(t *testing.T) {
-	status := run(nil, "../bundle")
+	status := test(t.Context(), nil, "../bundle")
 	require.Len(t, status.Results, 1)
 	assert.Contains(t, status.Results[0].Errors[0], "There are: ")
 }

@@ -1,8 +1,6 @@
 package scorecard
 
 import (
-	"encoding/json"
-	"errors"
 	"maps"
 	"regexp"
 	"slices"
@@ -11,14 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kubejson "sigs.k8s.io/json"
-
-	"github.com/beyond10x/loom-operator/apis/v1alpha1"
-	"github.com/beyond10x/loom-operator/internal/check"
 )
 
 // every validator that reads a bundle and pulls no images.
@@ -40,49 +31,6 @@ func everyValidator(s subject) (found []finding) {
 		}
 	}
 	return found
-}
-
-func examplesAccepted(s subject) (found []finding) {
-	if len(s.examples) == 0 {
-		return []finding{fault("There is no example.")}
-	}
-	for _, example := range s.examples {
-		if err := accepted(s, example); err != nil {
-			found = append(found, fault("The example %s is refused: %v", example.GetName(), err))
-		}
-	}
-	return found
-}
-
-func accepted(s subject, example unstructured.Unstructured) error {
-	schema := schemaOf(s, example)
-	if schema == nil {
-		return errors.New("no CustomResourceDefinition describes it")
-	}
-	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal, nil); err != nil {
-		return err
-	}
-	schemaValidator, _, err := schemavalidation.NewSchemaValidator(internal)
-	if err != nil {
-		return err
-	}
-	if err := schemavalidation.ValidateCustomResource(nil, example.Object, schemaValidator).ToAggregate(); err != nil {
-		return err
-	}
-	text, err := json.Marshal(example.Object)
-	if err != nil {
-		return err
-	}
-	agent := &v1alpha1.LoomAgent{}
-	problems, err := kubejson.UnmarshalStrict(text, agent)
-	if err := errors.Join(append(problems, err)...); err != nil {
-		return err
-	}
-	if report := check.Run(check.Input{Agent: agent, DefaultImage: s.CSV.Annotations["containerImage"]}); report.ExitCode() != 0 {
-		return errors.New(report.Message())
-	}
-	return nil
 }
 
 // descriptorsComplete wants each top-level field described, whether an example
