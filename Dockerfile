@@ -13,12 +13,10 @@ RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
 
 FROM scratch
 ARG VERSION=dev
-ARG REVISION=unknown
 LABEL org.opencontainers.image.title="loom-operator" \
       org.opencontainers.image.source="https://github.com/beyond10x/loom-operator" \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="$VERSION" \
-      org.opencontainers.image.revision="$REVISION"
+      org.opencontainers.image.version="$VERSION"
 COPY --from=build /loom-operator /loom-operator
 USER 65532:65532
 ENTRYPOINT ["/loom-operator"]

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 
+	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -52,15 +53,31 @@ func Files(source fs.FS) (map[string][]byte, error) {
 	if files[manifestsFolder+Package+"-metrics_v1_service.yaml"], err = metricsService(source); err != nil {
 		return nil, err
 	}
-	for from, to := range map[string]string{
-		crdFile:       manifestsFolder + "loom.beyond10x.dev_loomagents.yaml",
-		scorecardFile: Folder + "/tests/scorecard/config.yaml",
-	} {
-		if files[to], err = fs.ReadFile(source, from); err != nil {
-			return nil, err
-		}
+	if files[manifestsFolder+"loom.beyond10x.dev_loomagents.yaml"], err = fs.ReadFile(source, crdFile); err != nil {
+		return nil, err
+	}
+	if files[Folder+"/tests/scorecard/config.yaml"], err = scorecard(source); err != nil {
+		return nil, err
 	}
 	return files, nil
+}
+
+// scorecard gives every test of scorecard the one image that has them all.
+func scorecard(source fs.FS) ([]byte, error) {
+	config, err := read[v1alpha3.Configuration](source, scorecardFile)
+	if err != nil {
+		return nil, err
+	}
+	release, err := ReadRelease(source)
+	if err != nil {
+		return nil, err
+	}
+	for _, stage := range config.Stages {
+		for i := range stage.Tests {
+			stage.Tests[i].Image = release.Images.Scorecard
+		}
+	}
+	return write(config)
 }
 
 // metricsService leaves the namespace to OLM, which installs where the user

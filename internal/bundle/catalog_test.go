@@ -12,19 +12,19 @@ import (
 // bundles are the entries of a kind of channel in a semver template.
 type bundles struct {
 	Bundles []struct {
-		Image string `json:"image"`
-	} `json:"bundles"`
+		Image string `json:"Image"`
+	} `json:"Bundles"`
 }
 
 // Template and annotations name the same channels, and the template has the
 // bundle of this version.
 func TestTheCatalogHasTheChannelsOfTheBundle(t *testing.T) {
 	template := read[struct {
-		Schema                string  `json:"schema"`
-		GenerateMajorChannels bool    `json:"generateMajorChannels"`
-		GenerateMinorChannels bool    `json:"generateMinorChannels"`
-		Candidate             bundles `json:"candidate"`
-		Stable                bundles `json:"stable"`
+		Schema                string  `json:"Schema"`
+		GenerateMajorChannels bool    `json:"GenerateMajorChannels"`
+		GenerateMinorChannels bool    `json:"GenerateMinorChannels"`
+		Candidate             bundles `json:"Candidate"`
+		Stable                bundles `json:"Stable"`
 	}](t, "config/catalog/template.yaml")
 	assert.Equal(t, "olm.semver", template.Schema)
 	assert.True(t, template.GenerateMajorChannels)

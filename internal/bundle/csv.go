@@ -45,8 +45,8 @@ func clusterServiceVersion(source fs.FS, access access) ([]byte, error) {
 	return write(csv)
 }
 
-// stamp gives the version its name, its time and its platforms. Without the
-// labels OLM takes amd64 for granted.
+// stamp gives the version its name, its time, its platforms and its place in
+// the line of versions. Without the labels OLM takes amd64 for granted.
 func (r Release) stamp(csv *v1alpha1.ClusterServiceVersion) error {
 	csv.Name = Package + ".v" + r.Version
 	csv.Labels = map[string]string{}
@@ -60,6 +60,14 @@ func (r Release) stamp(csv *v1alpha1.ClusterServiceVersion) error {
 	csv.Spec.Version = version.OperatorVersion{}
 	if err := csv.Spec.Version.UnmarshalJSON([]byte(`"` + r.Version + `"`)); err != nil {
 		return fmt.Errorf("%s: version: %w", ReleaseFile, err)
+	}
+	if r.Replaces != "" {
+		skipped, err := r.skipRange()
+		if err != nil {
+			return err
+		}
+		csv.Spec.Replaces = Package + ".v" + r.Replaces
+		csv.Annotations["olm.skipRange"] = skipped
 	}
 	csv.Spec.RelatedImages = []v1alpha1.RelatedImage{
 		{Name: "loom-operator", Image: r.Images.Operator},

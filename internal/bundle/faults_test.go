@@ -5,8 +5,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"github.com/beyond10x/loom-operator/internal/bundle"
 )
@@ -72,9 +74,10 @@ func TestAMissingFileIsNamed(t *testing.T) {
 const digest = "sha256:4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
 
 func TestAReleaseIsRecorded(t *testing.T) {
-	text, err := bundle.Record(validRelease(), strings.NewReader(
+	text, err := bundle.Record(validRelease(), bundle.Release{}, strings.NewReader(
 		"/tmp/operator.tar\tghcr.io/beyond10x/loom-operator:0.2.0\t"+digest+"\n"+
-			"/tmp/agent.tar\tghcr.io/beyond10x/loom-agent:0.2.0\t"+digest+"\n"))
+			"/tmp/agent.tar\tghcr.io/beyond10x/loom-agent:0.2.0\t"+digest+"\n"+
+			"/tmp/scorecard.tar\tghcr.io/beyond10x/loom-scorecard:0.2.0\t"+digest+"\n"))
 	require.NoError(t, err)
 
 	files := source(t)
@@ -82,19 +85,22 @@ func TestAReleaseIsRecorded(t *testing.T) {
 	release, err := bundle.ReadRelease(files)
 	require.NoError(t, err)
 	want := validRelease()
-	want.Images = bundle.Images{Operator: "ghcr.io/beyond10x/loom-operator@" + digest, Agent: "ghcr.io/beyond10x/loom-agent@" + digest}
+	want.Images = bundle.Images{
+		Operator:  "ghcr.io/beyond10x/loom-operator@" + digest,
+		Agent:     "ghcr.io/beyond10x/loom-agent@" + digest,
+		Scorecard: "ghcr.io/beyond10x/loom-scorecard@" + digest,
+	}
 	assert.Equal(t, want, release)
 }
 
 func TestAReleaseThatCannotBeBuiltAgainIsNotRecorded(t *testing.T) {
 	operator := "o.tar\tghcr.io/beyond10x/loom-operator:0.2.0\t" + digest + "\n"
-	agent := "a.tar\tghcr.io/beyond10x/loom-agent:0.2.0\t" + digest + "\n"
+	agent := "a.tar\tghcr.io/beyond10x/loom-agent:0.2.0\t" + digest + "\n" + "s.tar\tghcr.io/beyond10x/loom-scorecard:0.2.0\t" + digest + "\n"
 	for name, test := range map[string]struct {
 		change func(*bundle.Release)
 		lines  string
 		want   string
 	}{
-		"the source was not committed":    {func(r *bundle.Release) { r.Revision += "-dirty" }, operator + agent, "commit before you build a release"},
 		"an image was not built":          {func(*bundle.Release) {}, operator, `images.agent is ""`},
 		"no image was built":              {func(*bundle.Release) {}, "", `images.operator is ""`},
 		"a line is not of an image":       {func(*bundle.Release) {}, "go: downloading\n", "three fields"},
@@ -107,12 +113,59 @@ func TestAReleaseThatCannotBeBuiltAgainIsNotRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			release := validRelease()
 			test.change(&release)
-			_, err := bundle.Record(release, strings.NewReader(test.lines))
+			_, err := bundle.Record(release, bundle.Release{}, strings.NewReader(test.lines))
 			assert.ErrorContains(t, err, test.want)
 		})
 	}
 }
 
+// A release that is recorded again is the same text, so that its commit can be
+// checked by building it again. One with a higher version replaces it.
+func TestAReleaseFollowsTheFormerOne(t *testing.T) {
+	former := validRelease()
+	former.Replaces, former.Images = "0.1.3", bundle.Images{Operator: "ghcr.io/beyond10x/loom-operator@" + digest, Agent: "ghcr.io/beyond10x/loom-agent@" + digest, Scorecard: "ghcr.io/beyond10x/loom-scorecard@" + digest}
+	other := "sha256:" + strings.Repeat("0", 64)
+	for name, test := range map[string]struct {
+		version, operator        string
+		replaces, created, skips string
+	}{
+		"the same again":          {"0.2.0", digest, "0.1.3", former.Created, ">=0.1.0 <0.2.0"},
+		"another image":           {"0.2.0", other, "0.1.3", "2026-12-24T00:00:00Z", ">=0.1.0 <0.2.0"},
+		"the next patch version":  {"0.2.1", digest, "0.2.0", "2026-12-24T00:00:00Z", ">=0.2.0 <0.2.1"},
+		"the next minor version":  {"0.3.0", digest, "0.2.0", "2026-12-24T00:00:00Z", ">=0.2.0 <0.3.0"},
+		"a candidate of the next": {"0.3.0-rc.1", digest, "0.2.0", "2026-12-24T00:00:00Z", ">=0.2.0 <0.3.0-rc.1"},
+		"the next major version":  {"1.0.0", digest, "0.2.0", "2026-12-24T00:00:00Z", ">=0.2.0 <1.0.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := bundle.Release{Version: test.version, Created: "2026-12-24T00:00:00Z", Platforms: former.Platforms}
+			text, err := bundle.Record(release, former, strings.NewReader(
+				"o.tar\tghcr.io/beyond10x/loom-operator:"+test.version+"\t"+test.operator+"\na.tar\tghcr.io/beyond10x/loom-agent:"+test.version+"\t"+digest+"\n"+
+					"s.tar\tghcr.io/beyond10x/loom-scorecard:"+test.version+"\t"+digest+"\n"))
+			require.NoError(t, err)
+			files := source(t)
+			files[bundle.ReleaseFile] = &fstest.MapFile{Data: text}
+
+			recorded, err := bundle.ReadRelease(files)
+			require.NoError(t, err)
+			assert.Equal(t, test.replaces, recorded.Replaces)
+			assert.Equal(t, test.created, recorded.Created)
+			built, err := bundle.Files(files)
+			require.NoError(t, err)
+			var csv v1alpha1.ClusterServiceVersion
+			require.NoError(t, yaml.UnmarshalStrict(built[csvFile], &csv))
+			assert.Equal(t, "loom-operator.v"+test.replaces, csv.Spec.Replaces)
+			assert.Equal(t, test.skips, csv.Annotations["olm.skipRange"])
+		})
+	}
+}
+
+func TestAReleaseDoesNotReplaceALaterOne(t *testing.T) {
+	release := validRelease()
+	release.Version = "0.1.9"
+	_, err := bundle.Record(release, validRelease(), strings.NewReader(""))
+	assert.ErrorContains(t, err, `replaces is "0.2.0", a version below 0.1.9 is needed`)
+}
+
 func validRelease() bundle.Release {
-	return bundle.Release{Version: "0.2.0", Created: "2026-12-01T00:00:00Z", Revision: strings.Repeat("a1", 20), Platforms: []string{"linux/amd64", "linux/arm64"}}
+	return bundle.Release{Version: "0.2.0", Created: "2026-12-01T00:00:00Z", Platforms: []string{"linux/amd64", "linux/arm64"}}
 }

@@ -31,7 +31,7 @@ func (c Cluster) Build(ctx context.Context) (Images, error) {
 	return Images{Operator: operator, Agent: agent}, err
 }
 
-// BuildImage builds one image, operator or agent, under a tag and loads it into
+// BuildImage builds one image, such as operator, under a tag and loads it into
 // the nodes.
 func (c Cluster) BuildImage(ctx context.Context, name, tag string) (Image, error) {
 	if c.load == nil {
@@ -47,7 +47,7 @@ func (c Cluster) BuildImage(ctx context.Context, name, tag string) (Image, error
 	}
 	built, err := pack.Build(ctx, program, pack.Options{
 		Root: c.root, Output: filepath.Join(c.root, ".cache", "images", tag), Platforms: platforms,
-		Release: pack.Release{Version: tag, Revision: pack.Revision(ctx, c.root)},
+		Version: tag,
 	})
 	if err != nil {
 		return Image{}, fmt.Errorf("build the image of the %s: %w", name, err)

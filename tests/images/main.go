@@ -21,7 +21,7 @@ import (
 
 const usage = `usage: images [flags] IMAGE...
 
-Builds each IMAGE, operator or agent, as an archive NAME.tar.
+Builds each IMAGE, operator, agent or scorecard, as an archive NAME.tar.
   ctr --namespace k8s.io images import NAME.tar
   kind load image-archive NAME.tar
 
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return build(ctx, flags.Args(), stdout, pack.Options{
 		Root:      root,
 		Output:    cmp.Or(*output, filepath.Join(root, ".cache", "images")),
-		Release:   pack.Release{Version: *version, Revision: pack.Revision(ctx, root)},
+		Version:   *version,
 		Platforms: platforms,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,8 +38,7 @@ func run(args []string, images io.Reader, stderr io.Writer) error {
 	}
 	var release bundle.Release
 	flags.StringVar(&release.Version, "version", "", "version of the release to record")
-	flags.StringVar(&release.Created, "created", "", "when its revision was committed, in RFC 3339")
-	flags.StringVar(&release.Revision, "revision", "", "commit that its images were built from")
+	flags.StringVar(&release.Created, "created", "", "when its source was committed, in RFC 3339")
 	platforms := flags.String("platforms", "", "platforms of its images, separated by commas")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -57,7 +57,11 @@ func run(args []string, images io.Reader, stderr io.Writer) error {
 }
 
 func record(root string, release bundle.Release, images io.Reader) error {
-	text, err := bundle.Record(release, images)
+	former, err := bundle.ReadRelease(os.DirFS(root))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := bundle.Record(release, former, images)
 	if err != nil {
 		return err
 	}

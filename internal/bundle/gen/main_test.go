@@ -28,10 +28,11 @@ func TestTheFolderIsReplaced(t *testing.T) {
 
 func TestAReleaseIsRecordedAndGenerated(t *testing.T) {
 	root := repository(t)
-	images := "o.tar\tghcr.io/beyond10x/loom-operator:0.9.0\t" + digest + "\na.tar\tghcr.io/beyond10x/loom-agent:0.9.0\t" + digest + "\n"
+	images := "o.tar\tghcr.io/beyond10x/loom-operator:0.9.0\t" + digest + "\na.tar\tghcr.io/beyond10x/loom-agent:0.9.0\t" + digest + "\n" +
+		"s.tar\tghcr.io/beyond10x/loom-scorecard:0.9.0\t" + digest + "\n"
 
 	require.NoError(t, run([]string{
-		"-version", "0.9.0", "-created", "2026-12-01T00:00:00Z", "-revision", strings.Repeat("a", 40), "-platforms", "linux/amd64", root,
+		"-version", "0.9.0", "-created", "2026-12-01T00:00:00Z", "-platforms", "linux/amd64", root,
 	}, strings.NewReader(images), io.Discard))
 
 	csv, err := os.ReadFile(filepath.Join(root, "bundle", "manifests", "loom-operator.clusterserviceversion.yaml"))

@@ -24,8 +24,10 @@ const (
 
 // WriteArchive writes an image for one or more platforms as an OCI image
 // layout in a tar file, which `ctr images import` and `kind load image-archive`
-// take under the name reference. Equal images give equal bytes. The file is
-// complete or not there.
+// take under two names: the reference, and the same repository by digest. A
+// bundle names its images by digest, and a node that reaches no registry finds
+// them under that name. Equal images give equal bytes. The file is complete or
+// not there.
 func WriteArchive(file, reference string, index v1.ImageIndex) (err error) {
 	tag, err := name.NewTag(reference, name.StrictValidation)
 	if err != nil {
@@ -58,9 +60,19 @@ func writeLayout(dir string, tag name.Tag, index v1.ImageIndex) error {
 	if err != nil {
 		return err
 	}
-	return written.AppendIndex(index, layout.WithAnnotations(map[string]string{
+	digest, err := index.Digest()
+	if err != nil {
+		return err
+	}
+	err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
 		nameAnnotation: tag.Name(),
 		tagAnnotation:  tag.TagStr(),
+	}))
+	if err != nil {
+		return err
+	}
+	return written.AppendIndex(index, layout.WithAnnotations(map[string]string{
+		nameAnnotation: tag.Digest(digest.String()).Name(),
 	}))
 }
 

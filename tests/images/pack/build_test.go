@@ -28,13 +28,15 @@ func TestBuildOfTheSameSourceHasTheSameDigest(t *testing.T) {
 	for i := range built {
 		var err error
 		built[i], err = Build(t.Context(), program, Options{
-			Root: root(t), Output: t.TempDir(), Release: release, Platforms: []v1.Platform{amd64, arm64},
+			Root: root(t), Output: t.TempDir(), Version: version, Platforms: []v1.Platform{amd64, arm64},
 		})
 		require.NoError(t, err)
 	}
 	assert.Equal(t, built[0].Digest, built[1].Digest)
 	assert.Equal(t, "ghcr.io/beyond10x/loom-agent:1.2.3", built[0].Reference)
 	assert.Equal(t, "loom-agent.tar", filepath.Base(built[0].Path))
+	require.Len(t, built[0].Builds, 2)
+	assert.Equal(t, rootModule+"/tests/agent", built[0].Builds[1].Path)
 
 	entry, index := unpack(t, built[0].Path)
 	assert.Equal(t, built[0].Digest, entry.Digest.String())
@@ -67,7 +69,7 @@ func assertStatic(t *testing.T, program []byte, machine elf.Machine) {
 }
 
 func TestProgramOfAnImageRunsAndKnowsItsVersion(t *testing.T) {
-	binary, err := find(t, "agent").compile(t.Context(), root(t), release, v1.Platform{OS: "linux", Architecture: runtime.GOARCH})
+	binary, err := find(t, "agent").compile(t.Context(), root(t), version, v1.Platform{OS: "linux", Architecture: runtime.GOARCH})
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "agent")
 	require.NoError(t, os.WriteFile(file, binary, 0o755))
@@ -84,7 +86,7 @@ func TestBuildThatFailsShowsWhatTheCompilerSaid(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { missing() }\n"), 0o644))
 	output := t.TempDir()
 	_, err := Build(t.Context(), find(t, "operator"), Options{
-		Root: dir, Output: output, Release: release, Platforms: []v1.Platform{amd64},
+		Root: dir, Output: output, Version: version, Platforms: []v1.Platform{amd64},
 	})
 	assert.ErrorContains(t, err, "building loom-operator for linux/amd64")
 	assert.ErrorContains(t, err, "undefined: missing")
@@ -110,30 +112,7 @@ func TestRootOfTheRepositoryIsFound(t *testing.T) {
 	assert.Equal(t, dir, found)
 }
 
-func TestRevisionIsTheCommitAndWhetherFilesDiffer(t *testing.T) {
-	dir := t.TempDir()
-	assert.Equal(t, "unknown", Revision(t.Context(), dir), "a source without history")
-
-	git := func(args ...string) {
-		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	file := filepath.Join(dir, "file")
-	require.NoError(t, os.WriteFile(file, []byte("a"), 0o644))
-	git("init", "--quiet")
-	git("add", "file")
-	git("commit", "--quiet", "--no-gpg-sign", "-m", "first")
-	git("tag", "v1.0.0")
-	clean := Revision(t.Context(), dir)
-	assert.Regexp(t, "^[0-9a-f]{40}$", clean)
-
-	require.NoError(t, os.WriteFile(file, []byte("b"), 0o644))
-	assert.Equal(t, clean+"-dirty", Revision(t.Context(), dir))
-}
-
 func TestUnknownImageIsRefused(t *testing.T) {
 	_, err := Find("manager")
-	assert.EqualError(t, err, `there is no image "manager": the images are operator and agent`)
+	assert.EqualError(t, err, `there is no image "manager": the images are agent, operator, scorecard`)
 }

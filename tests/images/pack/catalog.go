@@ -4,6 +4,8 @@ package pack
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -26,18 +28,23 @@ type Program struct {
 }
 
 var programs = map[string]Program{
-	"operator": {name: "loom-operator", module: ".", pkg: "."},
-	"agent":    {name: "loom-agent", module: "tests", pkg: "./agent"},
+	"operator":  {name: "loom-operator", module: ".", pkg: "."},
+	"agent":     {name: "loom-agent", module: "tests", pkg: "./agent"},
+	"scorecard": {name: "loom-scorecard", module: ".", pkg: "./scorecard"},
 }
 
-// Find looks up a program by its short name, operator or agent.
+// Find looks up a program by its short name: operator, agent or scorecard.
 func Find(short string) (Program, error) {
 	program, found := programs[short]
 	if !found {
-		return Program{}, fmt.Errorf("there is no image %q: the images are operator and agent", short)
+		known := strings.Join(slices.Sorted(maps.Keys(programs)), ", ")
+		return Program{}, fmt.Errorf("there is no image %q: the images are %s", short, known)
 	}
 	return program, nil
 }
+
+// Name is that of the program, its image and its archive.
+func (p Program) Name() string { return p.name }
 
 // Reference is the full name of the program's image. Pods use exactly this
 // text, and never pull an image that the node already has under it.
@@ -45,8 +52,11 @@ func (p Program) Reference(version string) string {
 	return registry + "/" + p.name + ":" + version
 }
 
-// Config is what a container of the image starts with.
-func (p Program) Config(release Release) v1.Config {
+// Config is what a container of the image starts with. The commit is not among
+// its labels: the digest would then change with every commit, also with the one
+// that records the digest in the bundle, and no commit could name the digests
+// of its own images. docs/releasing.md says how to find the source of an image.
+func (p Program) Config(version string) v1.Config {
 	return v1.Config{
 		User:       user,
 		Entrypoint: []string{"/" + p.name},
@@ -54,24 +64,17 @@ func (p Program) Config(release Release) v1.Config {
 			"org.opencontainers.image.title":    p.name,
 			"org.opencontainers.image.source":   source,
 			"org.opencontainers.image.licenses": license,
-			"org.opencontainers.image.version":  release.Version,
-			"org.opencontainers.image.revision": release.Revision,
+			"org.opencontainers.image.version":  version,
 		},
 	}
 }
 
-// Release says which state of the source an image holds.
-type Release struct {
-	Version  string // tag of the image
-	Revision string // commit, with the suffix -dirty when files differ from it
-}
-
 // buildArgs are the arguments of go that build the program into the file
 // output, the same bytes each time for the same source. No build stamp is
-// wanted: the labels of the image say what it was built from.
-func (p Program) buildArgs(release Release, output string) []string {
+// wanted, for the reason that Config gives.
+func (p Program) buildArgs(version, output string) []string {
 	return []string{
-		"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=" + release.Version, "-o", output, p.pkg,
+		"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=" + version, "-o", output, p.pkg,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -16,10 +17,11 @@ import (
 )
 
 var (
-	amd64   = v1.Platform{OS: "linux", Architecture: "amd64"}
-	arm64   = v1.Platform{OS: "linux", Architecture: "arm64"}
-	release = Release{Version: "1.2.3", Revision: "c0ffee"}
+	amd64 = v1.Platform{OS: "linux", Architecture: "amd64"}
+	arm64 = v1.Platform{OS: "linux", Architecture: "arm64"}
 )
+
+const version = "1.2.3"
 
 func find(t *testing.T, short string) Program {
 	t.Helper()
@@ -34,14 +36,15 @@ func packed(t *testing.T, program Program, platforms ...v1.Platform) v1.ImageInd
 	t.Helper()
 	var images []v1.Image
 	for _, platform := range platforms {
-		image, err := program.image([]byte(platform.Architecture), release, platform)
+		image, err := program.image([]byte(platform.Architecture), version, platform)
 		require.NoError(t, err)
 		images = append(images, image)
 	}
 	return index(images, platforms)
 }
 
-// unpack reads an archive back and returns its one entry.
+// unpack reads an archive back and returns its one image, by the entry that has
+// its tag. The other entry has its digest for a name.
 func unpack(t *testing.T, archive string) (v1.Descriptor, v1.ImageIndex) {
 	t.Helper()
 	file, err := os.Open(archive)
@@ -57,8 +60,11 @@ func unpack(t *testing.T, archive string) (v1.Descriptor, v1.ImageIndex) {
 	require.NoError(t, err)
 	manifest, err := top.IndexManifest()
 	require.NoError(t, err)
-	require.Len(t, manifest.Manifests, 1)
-	entry := manifest.Manifests[0]
+	require.Len(t, manifest.Manifests, 2)
+	entry, pinned := manifest.Manifests[0], manifest.Manifests[1]
+	assert.Equal(t, entry.Digest, pinned.Digest)
+	repository, _, _ := strings.Cut(entry.Annotations[nameAnnotation], ":")
+	assert.Equal(t, map[string]string{nameAnnotation: repository + "@" + entry.Digest.String()}, pinned.Annotations)
 	index, err := top.ImageIndex(entry.Digest)
 	require.NoError(t, err)
 	return entry, index
@@ -80,10 +86,10 @@ func files(t *testing.T, archive io.Reader) map[string][]byte {
 }
 
 func TestArchiveReadsBackAsTheImage(t *testing.T) {
-	for short, name := range map[string]string{"operator": "loom-operator", "agent": "loom-agent"} {
+	for short, name := range map[string]string{"operator": "loom-operator", "agent": "loom-agent", "scorecard": "loom-scorecard"} {
 		t.Run(name, func(t *testing.T) {
 			program := find(t, short)
-			reference := program.Reference(release.Version)
+			reference := program.Reference(version)
 			archive := filepath.Join(t.TempDir(), "new", "image.tar")
 			require.NoError(t, WriteArchive(archive, reference, packed(t, program, amd64, arm64)))
 
@@ -119,7 +125,6 @@ func assertImage(t *testing.T, image v1.Image, name string, platform v1.Platform
 			"org.opencontainers.image.source":   "https://github.com/beyond10x/loom-operator",
 			"org.opencontainers.image.licenses": "Apache-2.0",
 			"org.opencontainers.image.version":  "1.2.3",
-			"org.opencontainers.image.revision": "c0ffee",
 		},
 	}, config.Config)
 

@@ -8,17 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/mod/modfile"
 )
 
 const rootModule = "github.com/beyond10x/loom-operator"
-
-// unknownRevision stands for the commit of a source without its history, such
-// as a release archive.
-const unknownRevision = "unknown"
 
 // FindRoot returns the root of the repository that holds dir.
 func FindRoot(dir string) (string, error) {
@@ -40,26 +35,15 @@ func FindRoot(dir string) (string, error) {
 	}
 }
 
-// Revision asks git for the commit of the source in root.
-func Revision(ctx context.Context, root string) string {
-	git := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-	git.Dir = root
-	out, err := git.Output()
-	if err != nil {
-		return unknownRevision
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // compile builds the program statically for a platform and returns its bytes.
-func (p Program) compile(ctx context.Context, root string, release Release, platform v1.Platform) (_ []byte, err error) {
+func (p Program) compile(ctx context.Context, root, version string, platform v1.Platform) (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "loom-image-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for %s: %w", p.name, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	output := filepath.Join(dir, p.name)
-	build := exec.CommandContext(ctx, "go", p.buildArgs(release, output)...)
+	build := exec.CommandContext(ctx, "go", p.buildArgs(version, output)...)
 	build.Dir = filepath.Join(root, p.module)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
 	if out, err := build.CombinedOutput(); err != nil {
