@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
@@ -49,7 +50,8 @@ func TestA04LabelsAndAnnotationsAreNeverCopied(t *testing.T) {
 	}
 }
 
-// A40: every kind of edit is live, and the status follows the generation.
+// A40: every kind of edit is live, and the status follows the generation. A48:
+// nothing that an edit can change is part of the selector.
 func TestA40EveryEditOfAServingAgentIsLive(t *testing.T) {
 	edits := []struct {
 		what   string
@@ -96,7 +98,6 @@ func TestA40EveryEditOfAServingAgentIsLive(t *testing.T) {
 			return nil
 		})
 	}
-	// A48: nothing that an edit can change is part of the selector.
 	assert.Equal(t, selector, get[appsv1.Deployment](w, "s").Spec.Selector)
 	assert.Equal(t, uid, get[appsv1.Deployment](w, "s").UID, "it is updated in place")
 	w.available("s")
@@ -135,6 +136,22 @@ func value(pod *corev1.PodSpec, variable string) string {
 		}
 	}
 	return ""
+}
+
+// A40: an edit that changes the stored document, and nothing that is read of
+// it, is followed too: who waits for its generation waits no longer.
+func TestA40EditThatMeansNothingIsFollowed(t *testing.T) {
+	w := newWorld(t)
+	w.create("s", serving())
+	w.available("s")
+	pods := podsOf(w, "s")
+
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"env":[]}}`))
+	require.NoError(t, w.Patch(t.Context(), w.agent("s"), patch))
+
+	agent := w.await("s", "follows", state(v1alpha1.StateRunning), ready(metav1.ConditionTrue, v1alpha1.ReasonAvailable))
+	assert.Equal(t, int64(2), agent.Status.ObservedGeneration)
+	assert.Equal(t, pods[0].UID, podsOf(w, "s")[0].UID, "the pod stays")
 }
 
 func TestA40EditOfAScheduleIsLive(t *testing.T) {

@@ -55,27 +55,27 @@ func TestMoveShowsAtOnceWhenItsWriteHasReturned(t *testing.T) {
 	events, err := w.Watch(t.Context(), &eventsv1.EventList{}, client.InNamespace(w.namespace))
 	require.NoError(t, err)
 	defer events.Stop()
-	w.create("c", command())
+	w.create("c", refused())
 	shown := map[string]v1alpha1.AgentState{}
 
-	for len(shown) < 3 {
+	for len(shown) < 2 {
 		reason := next(t, events).Object.(*eventsv1.Event).Reason
 		agent := w.agent("c")
 		var listed v1alpha1.LoomAgentList
 		require.NoError(t, w.List(t.Context(), &listed, client.InNamespace(w.namespace)))
 		switch reason {
-		case "LoomAgentApplied", "LoomAgentRunning", "LoomAgentCompleted":
+		case "LoomAgentRefused":
+			edit(w, "c", func(agent *v1alpha1.LoomAgent) { agent.Spec = command() })
+			w.ends(w.pod("c"), exit(1))
+			fallthrough
+		case "LoomAgentFailed":
 			assert.Equal(t, agent.Status.State, listed.Items[0].Status.State)
 			shown[reason] = agent.Status.State
 		}
-		if reason == "LoomAgentRunning" {
-			w.ends(w.pod("c"), exit(0))
-		}
 	}
 
-	assert.NotEqual(t, v1alpha1.StatePending, shown["LoomAgentApplied"], "applied and running fold into one write")
-	assert.Equal(t, v1alpha1.StateRunning, shown["LoomAgentRunning"])
-	assert.Equal(t, v1alpha1.StateCompleted, shown["LoomAgentCompleted"])
+	assert.Equal(t, v1alpha1.StateRefused, shown["LoomAgentRefused"])
+	assert.Equal(t, v1alpha1.StateFailed, shown["LoomAgentFailed"])
 }
 
 func TestDeletedAgentIsGoneAtOnce(t *testing.T) {
