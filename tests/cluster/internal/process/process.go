@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // searchPath is where every started program looks for others. It includes the folders of administration tools, which
@@ -21,6 +24,8 @@ const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const (
 	// pollInterval is how often Stop looks whether a process has ended.
 	pollInterval = 10 * time.Millisecond
+	// firstOther is the first file descriptor after the standard ones.
+	firstOther = 3
 	// killTimeout bounds the wait for the kernel to end a killed process.
 	killTimeout = 20 * time.Second
 )
@@ -41,7 +46,8 @@ type Record struct {
 }
 
 // Start runs the program in a session of its own, so that no signal of the caller's terminal reaches it. The program
-// sees none of the caller's environment: a proxy or a kubeconfig set there must not change what a cluster does.
+// sees none of the caller's environment: a proxy or a kubeconfig set there must not change what a cluster does. Nor does
+// it keep a file of the caller open, which could be a lock that would then be held for as long as the cluster is up.
 func Start(spec Spec) (Record, error) {
 	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -53,6 +59,9 @@ func Start(spec Spec) (Record, error) {
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + searchPath, "HOME=/"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := unix.CloseRange(firstOther, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return Record{}, fmt.Errorf("closing the caller's files for %s: %w", spec.Name, err)
+	}
 	if err := cmd.Start(); err != nil {
 		return Record{}, fmt.Errorf("starting %s: %w", spec.Name, err)
 	}

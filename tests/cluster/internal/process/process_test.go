@@ -1,9 +1,11 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -78,9 +80,13 @@ func TestStartReportsAProgramThatDoesNotExist(t *testing.T) {
 func TestFindSeesCommandLines(t *testing.T) {
 	mark := t.TempDir()
 	started := start(t, shell(t, "sleep 60; : "+mark))
-	found, err := Find(func(r Record) bool { return strings.Contains(strings.Join(r.Argv, " "), mark) })
-	require.NoError(t, err)
-	require.Len(t, found, 1)
+	var found []Record
+	// The shell's child has the shell's command line until it has become sleep.
+	eventually(t, func() bool {
+		all, err := Find(func(r Record) bool { return strings.Contains(strings.Join(r.Argv, " "), mark) })
+		found = all
+		return err == nil && len(all) == 1
+	})
 	assert.Equal(t, started.PID, found[0].PID)
 	assert.Equal(t, started.StartTicks, found[0].StartTicks)
 	require.NoError(t, StopAll(t.Context(), found, time.Second))
@@ -125,4 +131,24 @@ func TestParseStat(t *testing.T) {
 func TestAZombieIsDead(t *testing.T) {
 	assert.True(t, stat{state: 'Z'}.dead())
 	assert.False(t, stat{state: 'D'}.dead())
+}
+
+func TestStartedProcessKeepsNoFileOfTheCallerOpen(t *testing.T) {
+	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	require.NoError(t, err)
+	defer lock.Close()
+	inherited, err := syscall.Dup(int(lock.Fd())) // Without the mark that Go sets on files that it opens.
+	require.NoError(t, err)
+	defer syscall.Close(inherited)
+
+	started := start(t, shell(t, "echo ready; sleep 60"))
+	eventually(t, func() bool { return started.LogTail(1) == "ready" })
+	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", started.PID))
+	require.NoError(t, err)
+	require.NotEmpty(t, open)
+	for _, file := range open {
+		target, err := os.Readlink(file)
+		require.NoError(t, err)
+		assert.NotEqual(t, lock.Name(), target)
+	}
 }
