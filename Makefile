@@ -22,7 +22,7 @@ MODULES := . tests tests/cluster
 ##@ General
 .PHONY: help
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Bring up a real cluster, run four agents and show their status (CLUSTER=existing uses KUBECONFIG)
@@ -43,6 +43,7 @@ generate: manifests ## Generate code, manifests and documents
 	go generate ./internal/lifecycle
 	go run ./docs/gen .
 	go run ./internal/bundle/gen .
+	cd tests && go run ./cases ..
 
 .PHONY: manifests
 manifests: ## Generate the CRD and the operator's role
@@ -64,7 +65,7 @@ test: ## Run every test: units, the real API server and the real node
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
 	go test ./...
-	cd tests && go test ./agent ./demo ./deploy ./images/... ./mutation/...
+	cd tests && go test ./agent ./cases ./catalog ./demo ./deploy ./images/... ./mutation/... ./release ./upgrade
 	cd tests/cluster && go test $$(go list ./... | grep -v /e2e)
 
 .PHONY: fuzz
@@ -72,6 +73,22 @@ fuzz: ## Fuzz the pure packages, FUZZTIME each (default 30s)
 	for package in internal/check internal/lifecycle internal/observe internal/workload; do \
 		for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9]+' $$package | cut -c6-); do \
 			go test ./$$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(or $(FUZZTIME),30s); done; done
+
+.PHONY: campaign
+campaign: ## Change live agents property by property and compare each with a fresh one
+	cd tests && go run ./campaign
+
+.PHONY: troubleshooting
+troubleshooting: ## Write docs/troubleshooting.md anew from what a real node shows
+	cd tests && go test -count=1 ./e2e -run Faults -update
+
+.PHONY: bench
+bench: ## Measure what the operator costs beside a bare client; needs a quiet machine
+	cd tests && go run ./bench -o ../.cache/bench.json -docs ../docs/performance.md
+
+.PHONY: bench-compare
+bench-compare: ## Show what changed between two reports of bench: OLD=... NEW=...
+	cd tests && go run ./bench compare $(abspath $(OLD)) $(abspath $(NEW))
 
 .PHONY: faults
 faults: ## Meet every request of every life with every fault, then 200 storms; about an hour
@@ -95,13 +112,17 @@ verify: ## Fail when something generated, formatted or linted is not as committe
 bundle: ## Build the images of BUNDLE_VERSION, and the bundle that names them by digest
 	@test -z "$$(git status --porcelain)" || { echo 'bundle: commit first, so that the images can be built again from the commit'; exit 1; }
 	@mkdir -p .cache
-	cd tests && go run ./images --platform $(PLATFORMS) --version $(BUNDLE_VERSION) operator agent > ../.cache/images.tsv
-	go run ./internal/bundle/gen -version $(BUNDLE_VERSION) -platforms $(PLATFORMS) -revision $$(git rev-parse HEAD) -created $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd) . < .cache/images.tsv
+	cd tests && go run ./images --platform $(PLATFORMS) --version $(BUNDLE_VERSION) operator agent scorecard > ../.cache/images.tsv
+	go run ./internal/bundle/gen -version $(BUNDLE_VERSION) -platforms $(PLATFORMS) -created $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd) . < .cache/images.tsv
+
+.PHONY: release
+release: ## Write everything that a release consists of into dist; publishes nothing
+	cd tests && go run ./release
 
 ##@ Installing
 .PHONY: image
-image: ## Build the images of the operator and the sample agent as archives, without Docker
-	cd tests && go run ./images --version $(VERSION) operator agent
+image: ## Build the images of operator, sample agent and scorecard as archives, without Docker
+	cd tests && go run ./images --version $(VERSION) operator agent scorecard
 
 .PHONY: install
 install: ## Install the CRD into the cluster of KUBECONFIG

@@ -52,7 +52,7 @@ var law = map[string]rule{
 	"internal/bundle":     {},
 	"internal/bundle/gen": {inside: []string{"internal/bundle"}, outside: []string{}},
 	"internal/scorecard":  {inside: []string{"apis/v1alpha1", "config", "internal/check"}},
-	"scorecard":           {inside: []string{"internal/scorecard"}, outside: []string{"github.com/operator-framework/api"}},
+	"scorecard":           {inside: []string{"internal/scorecard"}},
 
 	"internal/cli": {inside: []string{"apis/v1alpha1", "config", "controllers", "internal/check", "internal/upgradeable", "internal/workload"}},
 	"":             {inside: []string{"internal/cli"}, outside: []string{}},
