@@ -91,8 +91,8 @@ bench-compare: ## Show what changed between two reports of bench: OLD=... NEW=..
 	cd tests && go run ./bench compare $(abspath $(OLD)) $(abspath $(NEW))
 
 .PHONY: faults
-faults: ## Meet every request of every life with every fault, then 200 storms; about an hour
-	cd tests && go run ./faults sweep && go run ./faults storm -seed 1 -seeds 200 && go run ./faults mutants
+faults: ## Meet every request of every life with every fault, then storms and mutants; writes docs/faults.md; about an hour (KEEP=file resumes)
+	cd tests && go run ./faults all -write $(if $(KEEP),-keep $(KEEP))
 
 .PHONY: mutants
 mutants: ## Change the pure packages one place at a time and show that a test fails each time

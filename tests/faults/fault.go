@@ -77,7 +77,12 @@ func faults() []fault {
 		}),
 		alone("restarted with the view before this write", onlyWrite, restartedInto(func(ctx context.Context, l *life) (string, error) { return l.now(ctx) })),
 		alone("restarted with the view before this step", onlyWrite, restartedInto(func(_ context.Context, l *life) (string, error) { return l.before(), nil })),
-		alone("killed, and the Job ends and vanishes unseen", onlyWrite, killed(vanish)),
+		alone("killed, and the Job ends and vanishes unseen", onlyWrite, killed(func(ctx context.Context, l *life, x *exchange) error { return errors.Join(x.take(), vanish(ctx, l)) })),
+		alone("watches cut, and the Job ends and vanishes unseen", onlyWrite, func(ctx context.Context, l *life, x *exchange) error {
+			l.proxy.view.cut(2 * gap)
+			x.forward()
+			return vanish(ctx, l)
+		}),
 		fault{name: "refused, and the read of the outcome too", meets: createOfJob, replicas: 1, reason: v1alpha1.ReasonCreateOutcomeUnknown, do: blind},
 		fault{name: "frozen past its lease, and late", meets: onlyWrite, replicas: 2, do: frozen},
 	)
@@ -108,12 +113,9 @@ func killed(meanwhile func(context.Context, *life, *exchange) error) func(contex
 func nothing(context.Context, *life, *exchange) error      { return nil }
 func effect(_ context.Context, _ *life, x *exchange) error { return x.take() }
 
-// vanish lets the request take effect, and every Job that may run by now end
-// and be removed before anybody of the operator looks again.
-func vanish(ctx context.Context, l *life, x *exchange) error {
-	if err := x.take(); err != nil {
-		return err
-	}
+// vanish lets every Job that may run by now end and be removed, before anybody
+// of the operator looks again.
+func vanish(ctx context.Context, l *life) error {
 	l.lose()
 	pause(ctx, gap)
 	return l.removeJobs(ctx)
@@ -122,7 +124,7 @@ func vanish(ctx context.Context, l *life, x *exchange) error {
 // removeJobs deletes the Jobs of the namespace as a person does, and waits
 // until they are gone.
 func (l *life) removeJobs(ctx context.Context) error {
-	return l.await(ctx, converges, func(ctx context.Context) error {
+	return await(ctx, converges, func(ctx context.Context) error {
 		jobs := &batchv1.JobList{}
 		if err := l.cluster.Client.List(ctx, jobs, client.InNamespace(l.namespace)); err != nil || len(jobs.Items) == 0 {
 			return err
@@ -170,7 +172,7 @@ func frozen(ctx context.Context, l *life, x *exchange) error {
 		if err != nil {
 			return errors.Join(err, x.late())
 		}
-		changed := l.await(ctx, converges, func(ctx context.Context) error {
+		changed := await(ctx, converges, func(ctx context.Context) error {
 			now, err := l.leader(ctx)
 			if err == nil && now == former {
 				err = errors.New("no other replica took the lease")

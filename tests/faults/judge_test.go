@@ -80,8 +80,8 @@ func TestWeatherFollowsFromTheSeed(t *testing.T) {
 	request := Request{Step: "create", Verb: "create", Resource: "jobs", N: 1}
 	faulty := 0
 	for seed := range uint64(400) {
-		w := forecast(seed)
-		assert.Equal(t, w.String(), forecast(seed).String())
+		w := forecast(seed, mishaps())
+		assert.Equal(t, w.String(), forecast(seed, mishaps()).String())
 		f, ok := w.fault(request)
 		again, _ := w.fault(request)
 		assert.Equal(t, f.name, again.name)

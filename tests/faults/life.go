@@ -35,8 +35,10 @@ type plan struct {
 	disturb func(*life, *exchange) bool
 	// mishap happens in a step, next to what the operator does; nil is none.
 	mishap func(context.Context, *life, step) error
-	// adjust changes what a person writes; nil leaves it.
-	adjust func(*v1alpha1.LoomAgentSpec)
+	// expires lets Kubernetes remove a finished Job.
+	expires bool
+	// node runs the pods; nil leaves them to a player.
+	node *node
 }
 
 // result is what a life showed.
@@ -55,7 +57,7 @@ type result struct {
 type life struct {
 	plan
 	proxy      *proxy
-	ledger     *ledger
+	ledger     ledger
 	witness    *witness
 	replicas   []*replica
 	uid        string
@@ -73,7 +75,7 @@ type life struct {
 func live(ctx context.Context, p plan) (result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &life{plan: p, ledger: newLedger(), witness: newWitness(p.cluster.Client, p.namespace, p.name), lost: map[string]bool{}}
+	l := &life{plan: p, witness: newWitness(p.cluster.Client, p.namespace, p.name), lost: map[string]bool{}}
 	var err error
 	l.proxy, err = newProxy(ctx, p.cluster.OperatorConfig, func(x *exchange) bool { return p.disturb != nil && p.disturb(l, x) })
 	if err != nil {
@@ -83,7 +85,11 @@ func live(ctx context.Context, p plan) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("begin a life: %w", err)
 	}
-	go player{p.cluster.Client, l.ledger}.play(ctx, p.namespace, p.name)
+	if p.node != nil {
+		l.ledger = p.node.follow(ctx, p)
+	} else {
+		l.ledger = play(ctx, p)
+	}
 	l.witness.watch(ctx)
 	slowest, err := l.lived(ctx, dir)
 	for _, replica := range l.replicas {
@@ -115,9 +121,9 @@ func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, er
 			mishap = l.mishap(ctx, l, s)
 		}
 		look := func(ctx context.Context) error { return l.settled(ctx, s) }
-		settled := l.await(ctx, converges+l.calm, look)
+		settled := await(ctx, converges+l.calm, look)
 		if settled != nil && shaken() {
-			settled = l.await(ctx, converges, look)
+			settled = await(ctx, converges, look)
 		}
 		slowest = max(slowest, time.Since(began))
 		if mishap != nil || settled != nil {
@@ -127,7 +133,7 @@ func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, er
 			}
 			return slowest, nil
 		}
-		l.failed(l.await(ctx, converges/2, func(context.Context) error {
+		l.failed(await(ctx, converges/2, func(context.Context) error {
 			if l.proxy.quiet() < silence {
 				return fmt.Errorf("the operator still writes after step %q has converged", s.name)
 			}
@@ -141,8 +147,11 @@ func (l *life) lived(ctx context.Context, dir string) (slowest time.Duration, er
 // start starts the replicas and waits until one works.
 func (l *life) start(ctx context.Context, dir string) error {
 	var args []string
+	if l.node != nil {
+		args = append(args, "--agent-image="+l.node.image)
+	}
 	if l.plan.replicas > 1 {
-		args = []string{"--leader-elect", "--leader-election-namespace=" + l.namespace}
+		args = append(args, "--leader-elect", "--leader-election-namespace="+l.namespace)
 	}
 	for i := range l.plan.replicas {
 		r, err := startReplica(ctx, l.cluster, l.proxy, dir, l.namespace, i, args...)
@@ -195,14 +204,14 @@ func (l *life) begin(ctx context.Context, step string) error {
 // now is the present resource version of the cluster.
 func (l *life) now(ctx context.Context) (version string, err error) {
 	agents := &v1alpha1.LoomAgentList{}
-	err = l.await(ctx, converges, func(ctx context.Context) error {
+	err = await(ctx, converges, func(ctx context.Context) error {
 		return l.cluster.Client.List(ctx, agents, client.InNamespace(l.namespace), client.Limit(1))
 	})
 	return agents.ResourceVersion, err
 }
 
 // await calls look until it returns nil.
-func (l *life) await(ctx context.Context, limit time.Duration, look func(context.Context) error) error {
+func await(ctx context.Context, limit time.Duration, look func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var last error

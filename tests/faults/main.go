@@ -5,12 +5,16 @@
 //
 // Usage:
 //
-//	faults sweep [-variant NAME] [-fault TEXT] [-request TEXT] [-parallel N]
-//	faults storm [-seed FIRST] [-seeds N] [-parallel N]
-//	faults mutants [-mutant TEXT] [-parallel N]
+//	faults sweep [-variant NAME] [-fault TEXT] [-request TEXT]
+//	faults storm [-seed FIRST] [-seeds N]
+//	faults mutants [-mutant TEXT]
+//	faults node [-seed FIRST] [-seeds N]   on a real node; needs root
+//	faults all                             each of them, in this order
 //
-// -cluster NAME uses another control plane, such as for a second command at the
-// same time.
+// Flags of all of them: -parallel N lives at once, -cluster NAME for another
+// control plane, such as for a second command at the same time, -keep FILE to
+// keep each life there and not to live again what is in it, so that a long run
+// may be interrupted, and -write to put the tables into docs/faults.md.
 //
 // The exit code is 0 when nothing was violated (for mutants: when something was
 // by each), 1 otherwise, and 2 when it could not run. docs/faults.md explains
@@ -31,12 +35,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/beyond10x/loom-operator/tests/harness"
 )
-
-// sharedCluster is a control plane for lives alone: a storm restarts it.
-const sharedCluster = "faults"
 
 var errViolated = errors.New("something was violated")
 
@@ -54,46 +53,42 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) (err error) {
+	c := campaign{out: os.Stdout, progress: os.Stderr}
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
-	parallel := flags.Int("parallel", 6, "lives at once")
-	variant := flags.String("variant", "", "the only variant to sweep; empty means all")
-	name := flags.String("fault", "", "part of the names of the faults to sweep; empty means all")
-	clusterName := flags.String("cluster", sharedCluster, "control plane to use; it is brought up, and restarted by a storm")
-	only := flags.String("mutant", "", "part of the names of the mutants; empty means all")
-	request := flags.String("request", "", "part of the requests to sweep; empty means all")
-	seed := flags.Uint64("seed", 1, "the first seed of the storm")
-	seeds := flags.Int("seeds", 200, "how many seeds")
+	flags.IntVar(&c.parallel, "parallel", 16, "lives at once; they wait most of the time")
+	flags.StringVar(&c.variant, "variant", "", "the only variant to sweep; empty means all")
+	flags.StringVar(&c.fault, "fault", "", "part of the names of the faults to sweep; empty means all")
+	flags.StringVar(&c.clusterName, "cluster", sharedCluster, "control plane to use; it is brought up, and restarted by a storm")
+	flags.StringVar(&c.mutant, "mutant", "", "part of the names of the mutants; empty means all")
+	flags.StringVar(&c.request, "request", "", "part of the requests to sweep; empty means all")
+	flags.StringVar(&c.keep, "keep", "", "file that keeps the lives; those in it are not lived again")
+	flags.BoolVar(&c.write, "write", false, "put the tables into docs/faults.md")
+	flags.Uint64Var(&c.seed, "seed", 1, "the first seed of a storm")
+	flags.IntVar(&c.seeds, "seeds", 0, "how many seeds; 0 means 200, and 20 on a node")
 	if len(args) == 0 {
-		return errors.New("usage: faults sweep|storm|mutants [flags]")
+		return errors.New("usage: faults sweep|storm|mutants|node|all [flags]")
 	}
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
 	silenceClients()
-	cluster, err := harness.Up(ctx, *clusterName, 0)
-	if err != nil {
+	if err := c.prepare(ctx); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "loom-faults-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if cluster.OperatorBinary, err = build(ctx, dir, "loom-operator"); err != nil {
-		return err
-	}
-	s := sweep{cluster: cluster, parallel: *parallel, variants: named(*variant), progress: os.Stderr, picks: func(f fault, r Request) bool {
-		return matches(f, *name) && strings.Contains(r.String(), *request)
-	}}
+	defer func() { err = errors.Join(err, c.close()) }()
 	switch args[0] {
 	case "sweep":
-		return s.show(ctx)
+		return c.sweep(ctx)
 	case "storm":
-		return storm{cluster: cluster, parallel: *parallel, first: *seed, seeds: *seeds, progress: os.Stderr}.show(ctx, dir)
+		return c.storm(ctx)
 	case "mutants":
-		return killMutants(ctx, os.Stdout, dir, *only, s)
+		return c.mutants(ctx)
+	case "node":
+		return c.node(ctx)
+	case "all":
+		return c.all(ctx)
 	default:
-		return fmt.Errorf("there is no %q; use sweep, storm or mutants", args[0])
+		return fmt.Errorf("there is no %q; use sweep, storm, mutants, node or all", args[0])
 	}
 }
 
@@ -113,36 +108,4 @@ func named(variant string) []string {
 		return []string{variant}
 	}
 	return slices.Sorted(maps.Keys(variants()))
-}
-
-// show sweeps and prints the table.
-func (s sweep) show(ctx context.Context) error {
-	replays, err := s.run(ctx)
-	if err != nil {
-		return err
-	}
-	return showTable(replays)
-}
-
-// show lives through the storm and prints the table.
-func (s storm) show(ctx context.Context, dir string) error {
-	if err := s.build(ctx, dir); err != nil {
-		return err
-	}
-	lives, err := s.run(ctx)
-	if err != nil {
-		return err
-	}
-	return showTable(lives)
-}
-
-func showTable(replays []replay) error {
-	rows := summarize(replays)
-	if err := printTable(os.Stdout, rows); err != nil {
-		return err
-	}
-	if total(rows).violations > 0 {
-		return errViolated
-	}
-	return nil
 }

@@ -28,24 +28,26 @@ type mishap struct {
 	name string
 	// happens tells in which steps.
 	happens func(step) bool
-	// rare mishaps disturb every life that goes on, and take long.
-	rare bool
-	do   func(ctx context.Context, l *life) error
+	// oneIn tells how often it happens where it is drawn.
+	oneIn int
+	do    func(ctx context.Context, l *life) error
 }
 
 func inAnyStep(s step) bool { return s.spec != nil }
 func inRun(s step) bool     { return s.code != nil && !s.tick }
 
+// mishaps of a control plane. The restarts disturb every life that goes on, and
+// take long.
 func mishaps() []mishap {
 	return []mishap{
-		{name: "Job deleted by hand", happens: inRun, do: func(ctx context.Context, l *life) error {
+		{name: "Job deleted by hand", happens: inRun, oneIn: 2, do: func(ctx context.Context, l *life) error {
 			l.lose()
 			return l.removeJobs(ctx)
 		}},
-		{name: "status wiped", happens: inAnyStep, do: wipe},
-		{name: "node drained", happens: inAnyStep, do: drain},
-		{name: "API server restarted", happens: inAnyStep, rare: true, do: restart("kube-apiserver")},
-		{name: "etcd restarted", happens: inAnyStep, rare: true, do: restart("etcd")},
+		{name: "status wiped", happens: inAnyStep, oneIn: 2, do: wipe},
+		{name: "node drained", happens: inAnyStep, oneIn: 2, do: drain},
+		{name: "API server restarted", happens: inAnyStep, oneIn: 30, do: restart("kube-apiserver")},
+		{name: "etcd restarted", happens: inAnyStep, oneIn: 30, do: restart("etcd")},
 	}
 }
 
@@ -55,7 +57,7 @@ func wipe(ctx context.Context, l *life) error {
 	l.lose()
 	l.witness.wipes()
 	agent := &v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}}
-	err := l.await(ctx, converges, func(ctx context.Context) error {
+	err := await(ctx, converges, func(ctx context.Context) error {
 		return client.IgnoreNotFound(l.cluster.Client.Status().Patch(ctx, agent, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/status","value":{}}]`))))
 	})
 	pause(ctx, silence) // Until the witness has seen it.
@@ -65,14 +67,14 @@ func wipe(ctx context.Context, l *life) error {
 // drain evicts the agent's pods. That of a run takes the run with it.
 func drain(ctx context.Context, l *life) error {
 	pods := &corev1.PodList{}
-	if err := l.await(ctx, converges, func(ctx context.Context) error {
+	if err := await(ctx, converges, func(ctx context.Context) error {
 		return l.cluster.Client.List(ctx, pods, client.InNamespace(l.namespace))
 	}); err != nil {
 		return err
 	}
 	var failed []error
 	for _, pod := range pods.Items {
-		l.lose()
+		l.lose() // Also where it comes too late to be evicted.
 		err := l.cluster.Client.SubResource("eviction").Create(ctx, &pod, &policyv1.Eviction{})
 		failed = append(failed, client.IgnoreNotFound(err))
 	}
@@ -115,7 +117,7 @@ func restart(component string) func(context.Context, *life) error {
 // awaitJob waits until the agent has a Job, or for as long as a life without
 // faults needs for it.
 func (l *life) awaitJob(ctx context.Context) {
-	_ = l.await(ctx, gap, func(ctx context.Context) error { // A mishap may also come too early.
+	_ = await(ctx, gap, func(ctx context.Context) error { // A mishap may also come too early.
 		jobs := &batchv1.JobList{}
 		if err := l.cluster.Client.List(ctx, jobs, client.InNamespace(l.namespace)); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ func mutants() []mutant {
 		{"create without the marker", change{command, "guard.MarkOf(agent); !marked {", "guard.MarkOf(agent); !marked && false {"}, "killed before the effect"},
 		{"create not suspended", change{"internal/workload/run.go", "job.Spec.Suspend = new(true)", "job.Spec.Suspend = new(false)"}, "vanishes unseen"},
 		{"resume before the UID is recorded", change{
-			command, "case guard.Created:\n", "case guard.Created:\n\t\tif err := c.resume(ctx, job); err != nil {\n\t\t\treturn err\n\t\t}\n",
+			command, "case guard.Created:\n", "case guard.Created:\n\t\tif err := c.resume(ctx, agent, job); err != nil {\n\t\t\treturn err\n\t\t}\n",
 		}, "vanishes unseen"},
 		{"marker ignored after a restart", change{
 			"internal/guard/mark.go", "return mark, ok && mark.UID == agent.UID && mark.Generation == agent.Generation", "return mark, false && ok",
@@ -46,11 +47,11 @@ func mutants() []mutant {
 	if end != nil {`,
 		}, "409 before the effect"},
 		{"status write without the guard", change{
-			"pkg/stages/controller.go", "written, err := c.writeStatus(statusCtx, pass)\n", `written, err := c.writeStatus(statusCtx, pass)
-	if fresh := clone(pass.base); apierrors.IsConflict(err) && c.live.Get(statusCtx, client.ObjectKeyFromObject(fresh), fresh) == nil {
-		pass.staged.SetResourceVersion(fresh.GetResourceVersion())
-		err = c.client.Status().Update(statusCtx, pass.staged)
-	}
+			"pkg/stages/status.go", "err = c.client.Status().Update(ctx, staged)\n", `err = c.client.Status().Update(ctx, staged)
+		if fresh := clone(p.base); err != nil && c.live.Get(ctx, client.ObjectKeyFromObject(fresh), fresh) == nil {
+			staged.SetResourceVersion(fresh.GetResourceVersion())
+			err = c.client.Status().Update(ctx, staged)
+		}
 `,
 		}, "frozen past its lease"},
 	}
@@ -59,6 +60,8 @@ func mutants() []mutant {
 // killMutants sweeps each mutant whose name contains only until something is
 // violated, and prints what.
 func killMutants(ctx context.Context, out io.Writer, dir, only string, s sweep) error {
+	progress := s.progress
+	s.progress = io.Discard // What kills a mutant is in the table.
 	table := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(table, "| Mutant\t| Killed by\t| Violation\t|")
 	fmt.Fprintln(table, "| ---\t| ---\t| ---\t|")
@@ -67,17 +70,21 @@ func killMutants(ctx context.Context, out io.Writer, dir, only string, s sweep) 
 		if !strings.Contains(m.name, only) {
 			continue
 		}
+		fmt.Fprintf(progress, "mutant: %s\n", m.name)
 		binary, err := build(ctx, dir, fmt.Sprintf("mutant-%d", i), m.change)
-		if err != nil {
-			return fmt.Errorf("mutant %q: %w", m.name, err)
+		killer, violation := "nothing", ""
+		if err == nil {
+			killer, violation, err = kill(ctx, s, m, binary)
 		}
-		killer, violation, err := kill(ctx, s, m, binary)
-		if err != nil {
-			return fmt.Errorf("mutant %q: %w", m.name, err)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		if violation == "" {
+		if err != nil { // The others can be killed nevertheless.
+			violation = "it could not be made: " + firstLine(err.Error())
+		}
+		if err != nil || violation == "" {
 			survived++
-			violation = "survived"
+			violation = cmp.Or(violation, "survived")
 		}
 		fmt.Fprintf(table, "| %s\t| %s\t| %s\t|\n", m.name, killer, violation)
 	}
@@ -96,19 +103,18 @@ func kill(ctx context.Context, s sweep, m mutant, binary string) (killer, violat
 	cluster.OperatorBinary = binary
 	s.cluster, s.stop, s.variants = &cluster, true, []string{"Command"}
 	s.picks = func(f fault, r Request) bool { return r.Step == "create" && matches(f, m.fault) }
-	replays, err := s.run(ctx)
+	lives, err := s.run(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	for _, r := range replays {
-		if len(r.violations) == 0 {
-			continue
+	for _, one := range lives {
+		switch {
+		case len(one.Violations) == 0:
+		case one.Faults == 0:
+			return "no fault needed", firstLine(one.Violations[0]), nil
+		default:
+			return one.Fault + ", at " + one.At, firstLine(one.Violations[0]), nil
 		}
-		killer := r.fault.name
-		if r.fault.do != nil {
-			killer += ", at " + r.request.String()
-		}
-		return killer, r.violations[0], nil
 	}
-	return "", "", nil
+	return "nothing", "", nil
 }

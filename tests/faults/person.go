@@ -16,14 +16,17 @@ import (
 func (l *life) take(ctx context.Context, s step) error {
 	agent := &v1alpha1.LoomAgent{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}}
 	if s.spec != nil {
-		agent.Spec = *s.spec
-		if l.adjust != nil {
-			l.adjust(&agent.Spec)
+		s.spec.DeepCopyInto(&agent.Spec)
+		if spec := &agent.Spec; s.code != nil && l.node != nil {
+			l.node.adjust(spec, l.plan, s.document())
+		}
+		if spec := &agent.Spec; l.expires && s.code != nil && !s.tick {
+			spec.Run = &v1alpha1.RunSettings{TTLSecondsAfterFinished: new(int32(0))}
 		}
 	}
 	wanted := agent.Spec
 	// The API server may be restarting, or may be slow to give up a conflict.
-	if err := l.await(ctx, converges, func(ctx context.Context) error { return l.write(ctx, agent, s, wanted) }); err != nil {
+	if err := await(ctx, converges, func(ctx context.Context) error { return l.write(ctx, agent, s, wanted) }); err != nil {
 		return fmt.Errorf("step %q: %w", s.name, err)
 	}
 	if s.tick {
@@ -54,7 +57,7 @@ func (l *life) write(ctx context.Context, agent *v1alpha1.LoomAgent, s step, wan
 // agent's generation.
 func (l *life) tick(ctx context.Context, generation int64, code int32) error {
 	var made *batchv1.Job
-	err := l.await(ctx, converges, func(ctx context.Context) error {
+	err := await(ctx, converges, func(ctx context.Context) error {
 		cronJobs := &batchv1.CronJobList{}
 		if err := l.cluster.Client.List(ctx, cronJobs, client.InNamespace(l.namespace)); err != nil {
 			return err
@@ -75,7 +78,7 @@ func (l *life) tick(ctx context.Context, generation int64, code int32) error {
 		l.failed(err)
 		return nil
 	}
-	return l.await(ctx, converges, func(ctx context.Context) error {
+	return await(ctx, converges, func(ctx context.Context) error {
 		return client.IgnoreAlreadyExists(l.cluster.Client.Create(ctx, made))
 	})
 }

@@ -23,14 +23,16 @@ const runs = 150 * time.Millisecond
 // there, and ends it as its arguments say.
 type player struct {
 	client.WithWatch
-	ledger *ledger
+	ledger *book
 }
 
-func (p player) play(ctx context.Context, namespace, agent string) {
-	follow(ctx, p, &corev1.PodList{}, namespace, func(event watch.EventType, object client.Object) {
+// play lets a player play in a life, until ctx ends.
+func play(ctx context.Context, l plan) *book {
+	p := player{l.cluster.Client, newBook()}
+	go follow(ctx, p, &corev1.PodList{}, l.namespace, func(event watch.EventType, object client.Object) {
 		pod := object.(*corev1.Pod)
 		owner := metav1.GetControllerOf(pod)
-		if event == watch.Deleted || owner == nil || pod.Labels[v1alpha1.AgentLabel] != agent || !p.ledger.start(documentOf(pod), fmt.Sprintf("pod %s of %s %s", pod.Name, owner.Kind, owner.UID)) {
+		if event == watch.Deleted || owner == nil || pod.Labels[v1alpha1.AgentLabel] != l.name || !p.ledger.start(documentOf(pod), fmt.Sprintf("pod %s of %s %s", pod.Name, owner.Kind, owner.UID)) {
 			return
 		}
 		if owner.Kind == "Job" {
@@ -39,6 +41,7 @@ func (p player) play(ctx context.Context, namespace, agent string) {
 			go p.serve(ctx, pod.DeepCopy())
 		}
 	}, func() {})
+	return p.ledger
 }
 
 // documentOf tells the documents of a life apart.

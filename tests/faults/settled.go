@@ -83,7 +83,11 @@ func (l *life) checkRun(s step) {
 		l.failed(fmt.Errorf("step %q has recorded no end", s.name))
 		return
 	}
-	was, _ := l.ledger.endOf(s.document())
+	was, known := l.ledger.endOf(s.document())
+	if !known && run.ExitCode != nil {
+		l.failed(fmt.Errorf("step %q has recorded %s, and its program has not ended", s.name, recorded(*run)))
+		return
+	}
 	if err := ended(*run, was, lost); err != nil {
 		l.failed(fmt.Errorf("step %q: %w", s.name, err))
 	}
@@ -125,7 +129,7 @@ func (l *life) children(ctx context.Context, s step) error {
 	if len(configs) > 1 && !s.tick {
 		return fmt.Errorf("the ConfigMaps of earlier documents are left over: %s", strings.Join(configs, ", "))
 	}
-	if !slices.Equal(workloads, s.workloads) && !(len(workloads) == 0 && (l.isLost(s) || l.adjust != nil && s.code != nil)) {
+	if !slices.Equal(workloads, s.workloads) && !(len(workloads) == 0 && (l.isLost(s) || l.expires && s.code != nil)) {
 		return fmt.Errorf("the workloads are %v, not %v", workloads, s.workloads)
 	}
 	return nil

@@ -61,7 +61,7 @@ func (s *slots) take(ctx context.Context, mu *sync.Mutex, free <-chan string) (s
 // namespace makes one in which the operator may also elect a leader.
 func (s *slots) namespace(ctx context.Context, mu *sync.Mutex) (string, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "faults-"}}
-	if err := s.cluster.Client.Create(ctx, namespace); err != nil {
+	if err := s.create(ctx, namespace); err != nil {
 		return "", fmt.Errorf("make a namespace: %w", err)
 	}
 	mu.Lock()
@@ -75,19 +75,27 @@ func (s *slots) namespace(ctx context.Context, mu *sync.Mutex) (string, error) {
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: harness.OperatorNamespace, Name: harness.OperatorServiceAccount}},
 		},
 	} {
-		if err := s.cluster.Client.Create(ctx, object); err != nil {
+		if err := s.create(ctx, object); err != nil {
 			return "", fmt.Errorf("let the operator elect a leader: %w", err)
 		}
 	}
 	return namespace.Name, nil
 }
 
+// create creates an object, also where a storm is restarting the API server.
+func (s *slots) create(ctx context.Context, object client.Object) error {
+	return await(ctx, converges, func(ctx context.Context) error {
+		return client.IgnoreAlreadyExists(s.cluster.Client.Create(ctx, object))
+	})
+}
+
 // close removes the namespaces.
 func (s *slots) close(ctx context.Context) error {
 	var failed []error
 	for _, name := range s.made {
-		err := s.cluster.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-		failed = append(failed, client.IgnoreNotFound(err))
+		failed = append(failed, await(ctx, converges, func(ctx context.Context) error {
+			return client.IgnoreNotFound(s.cluster.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+		}))
 	}
 	return errors.Join(failed...)
 }

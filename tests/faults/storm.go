@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -12,15 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/tests/harness"
 )
 
 const (
-	// oneIn requests of a step goes wrong, and one in mishapIn steps.
-	oneIn    = 8
-	mishapIn = 2
-	rareIn   = 30
+	// oneIn requests of a step goes wrong.
+	oneIn = 8
 	// often is how often the same request of a step can go wrong.
 	often = 3
 	// stormy is how long after its beginning a step is disturbed.
@@ -28,9 +26,9 @@ const (
 )
 
 // clocks are what the operator's clock shows, and the change of its source that
-// makes it so.
+// makes it so, if it takes one.
 func clocks() map[string]change {
-	const file, now = "pkg/stages/controller.go", "now: c.config.clock.Now()"
+	const file, now = "pkg/stages/pass.go", "now: c.clock.Now()"
 	return map[string]change{
 		"right":              {},
 		"two minutes ahead":  {file, now, now + ".Add(2 * time.Minute)"},
@@ -44,32 +42,28 @@ type weather struct {
 	variant  string
 	clock    string
 	replicas int
-	// ttl lets Kubernetes remove finished Jobs.
-	ttl bool
+	// expires lets Kubernetes remove finished Jobs.
+	expires bool
 	// mishaps by step.
 	mishaps map[string]mishap
 	delays  map[string]time.Duration
 }
 
-// forecast draws the weather of a seed.
-func forecast(seed uint64) weather {
+// forecast draws the weather of a seed, with some of the mishaps.
+func forecast(seed uint64, mishaps []mishap) weather {
 	random := rand.New(rand.NewPCG(seed, 0))
 	w := weather{
 		seed: seed, replicas: 1, mishaps: map[string]mishap{}, delays: map[string]time.Duration{},
 		variant: pick(random, slices.Sorted(maps.Keys(variants()))),
 		clock:   pick(random, slices.Sorted(maps.Keys(clocks()))),
-		ttl:     random.IntN(3) == 0,
+		expires: random.IntN(3) == 0,
 	}
 	if random.IntN(8) == 0 {
 		w.replicas = 2
 	}
 	for _, s := range variants()[w.variant] {
-		m, delay := pick(random, mishaps()), time.Duration(random.Int64N(int64(gap)))
-		chance := mishapIn
-		if m.rare {
-			chance = rareIn
-		}
-		if random.IntN(chance) == 0 && m.happens(s) {
+		m, delay := pick(random, mishaps), time.Duration(random.Int64N(int64(gap)))
+		if random.IntN(m.oneIn) == 0 && m.happens(s) {
 			w.mishaps[s.name], w.delays[s.name] = m, delay
 		}
 	}
@@ -95,7 +89,7 @@ func (w weather) fault(r Request) (fault, bool) {
 }
 
 func (w weather) String() string {
-	text := fmt.Sprintf("seed %d: %s, clock %s, %d replica(s), ttl %t", w.seed, w.variant, w.clock, w.replicas, w.ttl)
+	text := fmt.Sprintf("seed %d: %s, clock %s, %d replica(s), ttl %t", w.seed, w.variant, w.clock, w.replicas, w.expires)
 	for _, name := range slices.Sorted(maps.Keys(w.mishaps)) {
 		text += fmt.Sprintf(", %s in %q", w.mishaps[name].name, name)
 	}
@@ -106,61 +100,79 @@ func (w weather) String() string {
 type storm struct {
 	cluster  *harness.Cluster
 	parallel int
-	first    uint64
-	seeds    int
+	// seeds to live in.
+	seeds []uint64
+	// node that runs the pods; nil is none.
+	node *node
 	// binaries of the operator, by clock (build).
 	binaries map[string]string
+	records  *records
 	progress io.Writer
 }
 
-// build builds an operator for each clock.
-func (s *storm) build(ctx context.Context, dir string) error {
-	s.binaries = map[string]string{}
-	for name, change := range clocks() {
-		s.binaries[name] = s.cluster.OperatorBinary
-		if change.file == "" {
+// from lists so many seeds.
+func from(first uint64, seeds int) []uint64 {
+	all := make([]uint64, seeds)
+	for i := range all {
+		all[i] = first + uint64(i)
+	}
+	return all
+}
+
+func (s storm) forecast(seed uint64) weather {
+	if s.node != nil {
+		return forecast(seed, nodeMishaps())
+	}
+	return forecast(seed, mishaps())
+}
+
+func (s storm) name() string {
+	if s.node != nil {
+		return "storm on a node"
+	}
+	return "storm"
+}
+
+// build builds an operator for each clock that a seed asks for.
+func (s *storm) build(ctx context.Context, dir string) (err error) {
+	s.binaries = map[string]string{"right": s.cluster.OperatorBinary}
+	for _, seed := range s.seeds {
+		clock := s.forecast(seed).clock
+		if s.binaries[clock] != "" {
 			continue
 		}
-		binary, err := build(ctx, dir, strings.ReplaceAll(name, " ", "-"), change)
-		if err != nil {
+		if s.binaries[clock], err = build(ctx, dir, strings.ReplaceAll(clock, " ", "-"), clocks()[clock]); err != nil {
 			return err
 		}
-		s.binaries[name] = binary
 	}
 	return nil
 }
 
-// run returns a replay for each seed, with its weather in place of the fault.
-func (s storm) run(ctx context.Context) ([]replay, error) {
+// run lives a life for each seed.
+func (s storm) run(ctx context.Context) ([]record, error) {
 	slots := &slots{cluster: s.cluster, parallel: s.parallel}
-	lives := make([]replay, s.seeds)
+	lives := make([]record, len(s.seeds))
 	lived := atomic.Int64{}
 	err := slots.each(ctx, len(lives), func(ctx context.Context, i int, namespace string) (bool, error) {
-		defer func() {
-			if n := lived.Add(1); n%50 == 0 {
-				fmt.Fprintf(s.progress, "%d lived\n", n)
-			}
-		}()
-		w := forecast(s.first + uint64(i))
-		lives[i] = replay{variant: w.variant, fault: fault{name: "storm, clock " + w.clock}}
-		err := s.live(ctx, &lives[i], w, namespace)
-		for _, violation := range lives[i].violations {
-			fmt.Fprintf(s.progress, "%s: %s\nfaults: %s\n", w, strings.TrimSpace(violation), strings.Join(lives[i].injected, "; "))
+		var err error
+		lives[i], err = s.records.once(ctx, fmt.Sprintf("%s: seed %d", s.name(), s.seeds[i]), func() record {
+			return s.live(ctx, s.forecast(s.seeds[i]), namespace)
+		})
+		if n := lived.Add(1); n%50 == 0 {
+			fmt.Fprintf(s.progress, "%d lived\n", n)
 		}
-		return len(lives[i].violations) == 0, err
+		return len(lives[i].Violations) == 0, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return lives, slots.close(ctx)
+	return lives, errors.Join(err, slots.close(ctx))
 }
 
-func (s storm) live(ctx context.Context, r *replay, w weather, namespace string) (err error) {
+func (s storm) live(ctx context.Context, w weather, namespace string) record {
 	cluster := *s.cluster
 	cluster.OperatorBinary = s.binaries[w.clock]
 	frozen := atomic.Bool{}
-	p := plan{
-		cluster: &cluster, namespace: namespace, name: fmt.Sprintf("seed-%d", w.seed), replicas: w.replicas, steps: variants()[w.variant], calm: stormy,
+	lived, err := live(ctx, plan{
+		cluster: &cluster, namespace: namespace, name: fmt.Sprintf("seed-%d", w.seed), replicas: w.replicas,
+		steps: variants()[w.variant], calm: stormy, expires: w.expires, node: s.node,
 		disturb: func(l *life, x *exchange) bool {
 			f, ok := w.fault(x.Request)
 			if !ok || l.since() > stormy || f.replicas > 1 && frozen.Swap(true) {
@@ -180,14 +192,13 @@ func (s storm) live(ctx context.Context, r *replay, w weather, namespace string)
 			l.note("%s in %q", m.name, s.name)
 			return m.after(ctx, l, s, w.delays[s.name])
 		},
-	}
-	if w.ttl {
-		p.adjust = func(spec *v1alpha1.LoomAgentSpec) {
-			if spec.Command != nil && spec.Schedule == nil {
-				spec.Run = &v1alpha1.RunSettings{TTLSecondsAfterFinished: new(int32(0))}
-			}
+	})
+	one := recordOf(lived, err)
+	one.Life, one.Fault, one.At = w.variant, s.name()+", clock "+w.clock, w.String()
+	if ctx.Err() == nil {
+		for _, violation := range one.Violations {
+			fmt.Fprintf(s.progress, "%s: %s\nfaults: %s\n", w, strings.TrimSpace(violation), strings.Join(lived.injected, "; "))
 		}
 	}
-	r.result, err = live(ctx, p)
-	return err
+	return one
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,6 +23,8 @@ type sweep struct {
 	picks func(fault, Request) bool
 	// stop ends the sweep with the first violation.
 	stop bool
+	// records keep the lives, and have those that need not be lived again.
+	records *records
 	// progress gets a line for each violation.
 	progress io.Writer
 }
@@ -30,56 +34,61 @@ type replay struct {
 	variant string
 	fault   fault
 	request Request
-	result
 }
 
 // run records each life without a fault, then replays it with every fault at
 // every request. A replay goes on for one step after the one of the fault, and
-// is then deleted. It returns the recordings, as replays without a fault, and the
-// replays.
-func (s sweep) run(ctx context.Context) ([]replay, error) {
+// is then deleted. It returns the lives, recordings first.
+func (s sweep) run(ctx context.Context) ([]record, error) {
 	slots := &slots{cluster: s.cluster, parallel: s.parallel}
-	recordings := make([]replay, len(s.variants))
-	err := slots.each(ctx, len(recordings), func(ctx context.Context, i int, namespace string) (bool, error) {
-		recordings[i] = replay{variant: s.variants[i], fault: fault{name: "none", replicas: 1}}
-		return s.live(ctx, &recordings[i], fmt.Sprintf("recorded-%d", i), namespace)
-	})
-	if err != nil {
+	recordings, recorded := make([][]Request, len(s.variants)), make([]record, len(s.variants))
+	if err := slots.each(ctx, len(recordings), func(ctx context.Context, i int, namespace string) (bool, error) {
+		r := replay{variant: s.variants[i], fault: fault{name: "none", replicas: 1}}
+		recordings[i], recorded[i] = s.live(ctx, r, fmt.Sprintf("recorded-%d", i), namespace)
+		return len(recorded[i].Violations) == 0, ctx.Err()
+	}); err != nil {
 		return nil, err
 	}
 	replays := s.replays(recordings)
 	fmt.Fprintf(s.progress, "%d lives to replay\n", len(replays))
-	broken, lived := atomic.Bool{}, atomic.Int64{}
-	err = slots.each(ctx, len(replays), func(ctx context.Context, i int, namespace string) (bool, error) {
+	lives, broken, lived := make([]record, len(replays)), atomic.Bool{}, atomic.Int64{}
+	broken.Store(total(summarize(recorded)).violations > 0)
+	// Lives that wait and lives that work go on side by side.
+	order := rand.New(rand.NewPCG(1, 0)).Perm(len(replays))
+	err := slots.each(ctx, len(replays), func(ctx context.Context, i int, namespace string) (bool, error) {
+		i = order[i]
+		r := replays[i]
 		if s.stop && broken.Load() {
 			return true, nil
 		}
-		clean, err := s.live(ctx, &replays[i], fmt.Sprintf("replay-%d", i), namespace)
+		var err error
+		lives[i], err = s.records.once(ctx, fmt.Sprintf("sweep: %s, %s, %s", r.variant, r.fault.name, r.request), func() record {
+			_, one := s.live(ctx, r, fmt.Sprintf("replay-%d", i), namespace)
+			return one
+		})
 		if n := lived.Add(1); n%100 == 0 {
 			fmt.Fprintf(s.progress, "%d lived\n", n)
 		}
-		if len(replays[i].violations) > 0 {
+		clean := len(lives[i].Violations) == 0
+		if !clean {
 			broken.Store(true)
 		}
 		return clean, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return append(recordings, replays...), slots.close(ctx)
+	return append(recorded, lives...), errors.Join(err, slots.close(ctx))
 }
 
 // replays lists every fault at every request that a recording has.
-func (s sweep) replays(recordings []replay) []replay {
+func (s sweep) replays(recordings [][]Request) []replay {
 	var all []replay
 	for _, fault := range faults() {
-		for i, recording := range recordings {
-			for _, request := range recording.requests {
+		for i, requests := range recordings {
+			for _, request := range requests {
 				if i > 0 && request.Step == "start" {
 					continue // The operator starts in the same way for every life.
 				}
 				if fault.meets(request) && s.picks(fault, request) {
-					all = append(all, replay{variant: recording.variant, fault: fault, request: request})
+					all = append(all, replay{variant: s.variants[i], fault: fault, request: request})
 				}
 			}
 		}
@@ -87,15 +96,15 @@ func (s sweep) replays(recordings []replay) []replay {
 	return all
 }
 
-// live lives one replay.
-func (s sweep) live(ctx context.Context, r *replay, name, namespace string) (clean bool, err error) {
+// live lives one replay, and returns its requests too.
+func (s sweep) live(ctx context.Context, r replay, name, namespace string) ([]Request, record) {
 	began := time.Now()
 	met := atomic.Bool{}
 	steps := variants()[r.variant]
 	if r.fault.do != nil {
 		steps = upTo(steps, r.request.Step)
 	}
-	r.result, err = live(ctx, plan{
+	lived, err := live(ctx, plan{
 		cluster: s.cluster, namespace: namespace, name: name, replicas: r.fault.replicas, steps: steps,
 		disturb: func(l *life, x *exchange) bool {
 			if r.fault.do == nil || x.Request != r.request || met.Swap(true) {
@@ -106,11 +115,15 @@ func (s sweep) live(ctx context.Context, r *replay, name, namespace string) (cle
 			return true
 		},
 	})
-	if met.Load() && r.fault.reason != "" && !slices.Contains(r.reasons, r.fault.reason) {
-		r.violations = append(r.violations, fmt.Sprintf("Ready was %s, never %s", strings.Join(r.reasons, ", "), r.fault.reason))
+	if met.Load() && r.fault.reason != "" && !slices.Contains(lived.reasons, r.fault.reason) {
+		lived.violations = append(lived.violations, fmt.Sprintf("Ready was %s, never %s", strings.Join(lived.reasons, ", "), r.fault.reason))
 	}
-	for _, violation := range r.violations {
-		fmt.Fprintf(s.progress, "%s, %s, %s (%s): %s\n", r.variant, r.fault.name, r.request, time.Since(began).Round(time.Second), strings.TrimSpace(violation))
+	one := recordOf(lived, err)
+	one.Key, one.Life, one.Fault, one.At = name, r.variant, r.fault.name, r.request.String()
+	if ctx.Err() == nil {
+		for _, violation := range one.Violations {
+			fmt.Fprintf(s.progress, "%s, %s, %s (%s): %s\n", one.Life, one.Fault, one.At, time.Since(began).Round(time.Second), strings.TrimSpace(violation))
+		}
 	}
-	return len(r.violations) == 0, err
+	return lived.requests, one
 }

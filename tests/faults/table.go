@@ -16,28 +16,28 @@ type row struct {
 	slowest                             time.Duration
 }
 
-func (r *row) add(result result) {
+func (r *row) add(one record) {
 	r.lives++
-	r.requests += len(result.requests)
-	r.faults += len(result.injected)
-	r.violations += len(result.violations)
-	r.slowest = max(r.slowest, result.slowest)
+	r.requests += one.Requests
+	r.faults += one.Faults
+	r.violations += len(one.Violations)
+	r.slowest = max(r.slowest, one.Slowest)
 }
 
 // summarize gives a row to each variant and fault, in the order they came.
-func summarize(replays []replay) []row {
+func summarize(lives []record) []row {
 	var rows []row
 	places := map[string]int{}
-	for _, r := range replays {
-		if r.requests == nil {
+	for _, one := range lives {
+		if one.Key == "" {
 			continue // Not lived, because the sweep was stopped.
 		}
-		key := r.variant + "/" + r.fault.name
-		if _, ok := places[key]; !ok {
-			places[key] = len(rows)
-			rows = append(rows, row{life: r.variant, fault: r.fault.name})
+		kind := one.Life + "/" + one.Fault
+		if _, ok := places[kind]; !ok {
+			places[kind] = len(rows)
+			rows = append(rows, row{life: one.Life, fault: one.Fault})
 		}
-		rows[places[key]].add(r.result)
+		rows[places[kind]].add(one)
 	}
 	return rows
 }
@@ -52,21 +52,33 @@ func total(rows []row) row {
 	return sum
 }
 
-// printTable writes rows as a table that is Markdown too.
-func printTable(out io.Writer, rows []row) error {
+// printLives writes lives as a table that is Markdown too, and each violation
+// below it.
+func printLives(out io.Writer, lives []record) error {
 	table := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	line := func(cells ...any) {
-		text := strings.TrimSuffix(fmt.Sprintln(cells...), "\n")
-		fmt.Fprintln(table, text)
-	}
-	line("| Life\t| Fault\t| Lives\t| Requests\t| Faults injected\t| Violations\t| Slowest convergence\t|")
-	line("| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t|")
+	fmt.Fprintln(table, "| Life\t| Fault\t| Lives\t| Requests\t| Faults injected\t| Violations\t| Slowest convergence\t|")
+	fmt.Fprintln(table, "| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t|")
+	rows := summarize(lives)
 	for _, r := range append(rows, total(rows)) {
-		line(fmt.Sprintf("| %s\t| %s\t| %d\t| %d\t| %d\t| %d\t| %s\t|",
-			r.life, cmp.Or(r.fault, "all"), r.lives, r.requests, r.faults, r.violations, r.slowest.Round(100*time.Millisecond)))
+		fmt.Fprintf(table, "| %s\t| %s\t| %d\t| %d\t| %d\t| %d\t| %s\t|\n",
+			r.life, cmp.Or(r.fault, "all"), r.lives, r.requests, r.faults, r.violations, r.slowest.Round(100*time.Millisecond))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the table: %w", err)
 	}
+	prefix := "\n"
+	for _, one := range lives {
+		for _, violation := range one.Violations {
+			if _, err := fmt.Fprintf(out, "%s- %s, %s, at %s: %s\n", prefix, one.Life, one.Fault, one.At, firstLine(violation)); err != nil {
+				return fmt.Errorf("print the violations: %w", err)
+			}
+			prefix = ""
+		}
+	}
 	return nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
 }

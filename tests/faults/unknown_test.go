@@ -53,7 +53,7 @@ func TestCreateOutcomeUnknown(t *testing.T) {
 					if s.name != "create" {
 						return nil
 					}
-					if err := l.await(ctx, converges, func(context.Context) error {
+					if err := await(ctx, converges, func(context.Context) error {
 						if !slices.Contains(l.witness.said(), v1alpha1.ReasonCreateOutcomeUnknown) {
 							return fmt.Errorf("ready was %v, never %s", l.witness.said(), v1alpha1.ReasonCreateOutcomeUnknown)
 						}
