@@ -187,7 +187,7 @@ func (l *life) equals(ctx context.Context, agent *v1alpha1.LoomAgent, target *tw
 		return nil
 	}
 	if reason := reasonOf(agent); reason != target.reason {
-		return fmt.Errorf("Ready is for %s, and of a fresh agent for %s", reason, target.reason)
+		return fmt.Errorf("its Ready is for %s, and that of a fresh agent for %s", reason, target.reason)
 	}
 	have, err := l.family(ctx, agent)
 	if err != nil {

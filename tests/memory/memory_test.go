@@ -139,7 +139,8 @@ func fill(t *testing.T, cluster *harness.Cluster, namespace string) {
 	t.Helper()
 	// Content that cannot be compressed, so that what is read of it shows.
 	random := make([]byte, size/2)
-	rand.NewChaCha8([32]byte{}).Read(random)
+	_, err := rand.NewChaCha8([32]byte{}).Read(random)
+	require.NoError(t, err)
 	content := hex.EncodeToString(random)
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(atOnce)

@@ -139,7 +139,7 @@ func TestStartedProcessKeepsNoFileOfTheCallerOpen(t *testing.T) {
 	defer lock.Close()
 	inherited, err := syscall.Dup(int(lock.Fd())) // Without the mark that Go sets on files that it opens.
 	require.NoError(t, err)
-	defer syscall.Close(inherited)
+	defer func() { assert.NoError(t, syscall.Close(inherited)) }()
 
 	started := start(t, shell(t, "echo ready; sleep 60"))
 	eventually(t, func() bool { return started.LogTail(1) == "ready" })
