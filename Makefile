@@ -76,7 +76,7 @@ fuzz: ## Fuzz the pure packages, FUZZTIME each (default 30s)
 
 .PHONY: campaign
 campaign: ## Change live agents property by property and compare each with a fresh one
-	cd tests && go run ./campaign
+	cd tests && go run ./campaign -write
 
 .PHONY: troubleshooting
 troubleshooting: ## Write docs/troubleshooting.md anew from what a real node shows
@@ -84,7 +84,7 @@ troubleshooting: ## Write docs/troubleshooting.md anew from what a real node sho
 
 .PHONY: bench
 bench: ## Measure what the operator costs beside a bare client; needs a quiet machine
-	cd tests && go run ./bench -o ../.cache/bench.json -docs ../docs/performance.md
+	cd tests && go run ./bench -o ../.cache/bench.json -write
 
 .PHONY: bench-compare
 bench-compare: ## Show what changed between two reports of bench: OLD=... NEW=...

@@ -38,7 +38,7 @@ var law = map[string]rule{
 	"internal/gather":   {inside: []string{"apis/v1alpha1", "internal/workload"}},
 	"internal/journal":  {inside: []string{"apis/v1alpha1", "internal/lifecycle", "pkg/stages"}},
 	"internal/children": {inside: []string{"apis/v1alpha1", "internal/journal", "pkg/stages"}},
-	"internal/intake": {inside: []string{"apis/v1alpha1", "internal/check", "internal/children", "internal/gather",
+	"internal/intake": {inside: []string{"apis/v1alpha1", "internal/check", "internal/children", "internal/gather", "internal/guard",
 		"internal/journal", "internal/lifecycle", "internal/workload", "pkg/stages"}},
 
 	"controllers/agentserve": controller,

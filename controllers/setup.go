@@ -60,9 +60,6 @@ func Setup(ctx context.Context, mgr manager.Manager, options Options) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers, RateLimiter: stages.RateLimiter()}).
 		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(predicate.Or(
 			predicate.And(router.serve.Predicate(), moreThanMarks()),
-			// An edit may change the document and nothing that is read of it, such
-			// as a list that was empty and is left out. Its generation is awaited.
-			predicate.GenerationChangedPredicate{},
 			lostRecord(),
 		)))
 	own(b, mgr)

@@ -54,6 +54,12 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 				}
 				return c.Delete(ctx, obj, opts...)
 			},
+			Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+				if _, event := obj.(*eventsv1.Event); !event && w.fail != nil {
+					return w.fail
+				}
+				return c.Create(ctx, obj, opts...)
+			},
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 				if w.fail != nil && patch.Type() == types.ApplyPatchType {
 					return w.fail

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/yaml"
 
@@ -49,6 +50,17 @@ func FuzzParse(f *testing.F) {
 			assert.Equal(t, v1alpha1.GroupVersion.String(), agent.APIVersion)
 		}
 	})
+}
+
+func TestTheLimitOfRequests(t *testing.T) {
+	for name, c := range map[string]struct{ qps, want, burst int }{
+		"none by default": {qps: 0, want: -1, burst: 0},
+		"a limit":         {qps: 50, want: 50, burst: 100},
+	} {
+		config := &rest.Config{QPS: -1} // As controller-runtime hands it over.
+		(&managerFlags{qps: c.qps}).limit(config)
+		assert.Equal(t, rest.Config{QPS: float32(c.want), Burst: c.burst}, *config, name)
+	}
 }
 
 func TestNamespacesOfTheManager(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -32,6 +34,9 @@ const (
 	// gracePeriod is how long the process takes to stop at most. It is longer
 	// than a pass may drain, and shorter than the grace of the operator's pod.
 	gracePeriod = 25 * time.Second
+	// collectAt is how much garbage, in percent of what is in use, is collected
+	// at. The caches hardly change, so half of Go's default costs little CPU.
+	collectAt = 50
 )
 
 type managerFlags struct {
@@ -41,7 +46,7 @@ type managerFlags struct {
 	leaderElectionNamespace      string
 	agentImage, watchNamespace   string
 	logLevel                     string
-	workers                      int
+	workers, qps                 int
 }
 
 func newManager() *cobra.Command {
@@ -63,6 +68,7 @@ func newManager() *cobra.Command {
 	f.StringVar(&flags.watchNamespace, "watch-namespace", os.Getenv(watchNamespaceVariable), "Namespaces to look after, separated by commas; empty means all (environment "+watchNamespaceVariable+")")
 	f.StringVar(&flags.logLevel, "log-level", "info", "Least level that is logged: debug, info, warn or error")
 	f.IntVar(&flags.workers, "workers", 8, "Agents that are worked on at once")
+	f.IntVar(&flags.qps, "kube-api-qps", 0, "Requests to the API server in a second at most, twice as many in a burst; 0 leaves the limit to its priority and fairness")
 	return cmd
 }
 
@@ -76,9 +82,16 @@ func (f *managerFlags) run(cmd *cobra.Command) error {
 	if f.workers < 1 {
 		return fmt.Errorf("--workers is %d, at least 1 is needed", f.workers)
 	}
+	if f.qps < 0 {
+		return fmt.Errorf("--kube-api-qps is %d, use 0 for no limit", f.qps)
+	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
+	}
+	f.limit(config)
+	if _, chosen := os.LookupEnv("GOGC"); !chosen {
+		debug.SetGCPercent(collectAt)
 	}
 	mgr, err := ctrl.NewManager(config, f.options())
 	if err != nil {
@@ -99,6 +112,14 @@ func (f *managerFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("run the manager: %w", err)
 	}
 	return nil
+}
+
+// limit keeps to the requests that the flag allows. Without it controller-runtime
+// switches the client's own limit off.
+func (f *managerFlags) limit(config *rest.Config) {
+	if f.qps > 0 {
+		config.QPS, config.Burst = float32(f.qps), 2*f.qps
+	}
 }
 
 func (f *managerFlags) options() ctrl.Options {

@@ -110,6 +110,9 @@ func TestCommandLine(t *testing.T) {
 		"manager with workers that are no number": {
 			args: []string{"manager", "--workers=many"}, code: 2, stderr: `invalid argument "many" for "--workers" flag`,
 		},
+		"manager with a limit below zero": {
+			args: []string{"manager", "--kube-api-qps=-1"}, code: 2, stderr: "loom-operator: --kube-api-qps is -1, use 0 for no limit\n",
+		},
 		"manager takes no argument": {
 			args: []string{"manager", "now"}, code: 2, stderr: `unknown command "now"`,
 		},

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/guard"
 	"github.com/beyond10x/loom-operator/internal/intake"
 	"github.com/beyond10x/loom-operator/internal/journal"
 )
@@ -105,9 +106,9 @@ func TestGuardrailOfARefusedDocument(t *testing.T) {
 	})
 	t.Run("keeps nothing running when it cannot be written", func(t *testing.T) {
 		w := newWorld(t, agent.DeepCopy(), estate()...)
-		w.apply = apierrors.NewForbidden(schema.GroupResource{Resource: "networkpolicies"}, "a", errBroken)
+		w.create = apierrors.NewForbidden(schema.GroupResource{Resource: "networkpolicies"}, "a", errBroken)
 		_, err := w.pass()
-		require.ErrorIs(t, err, w.apply)
+		require.ErrorIs(t, err, w.create)
 		assert.Equal(t, []string{"policy"}, w.left())
 		assert.Equal(t, v1alpha1.StateRefused, w.agent().Status.State)
 		verdict, _ := w.condition("Ready")
@@ -145,7 +146,7 @@ func TestGuardrailOfAnAcceptedDocument(t *testing.T) {
 		_, err := w.pass()
 		require.NoError(t, err)
 		assert.Equal(t, 1, w.worked)
-		assert.Equal(t, []string{"apply"}, w.childWrites)
+		assert.Equal(t, []string{"create"}, w.childWrites)
 
 		_, err = w.pass()
 		require.NoError(t, err)
@@ -162,9 +163,9 @@ func TestGuardrailOfAnAcceptedDocument(t *testing.T) {
 	})
 	t.Run("keeps the workload from being written when it cannot be", func(t *testing.T) {
 		w := newWorld(t, confined())
-		w.apply = apierrors.NewForbidden(schema.GroupResource{Resource: "networkpolicies"}, "a", errBroken)
+		w.create = apierrors.NewForbidden(schema.GroupResource{Resource: "networkpolicies"}, "a", errBroken)
 		_, err := w.pass()
-		require.ErrorIs(t, err, w.apply)
+		require.ErrorIs(t, err, w.create)
 		assert.Zero(t, w.worked)
 		verdict, _ := w.condition(v1alpha1.ConditionChecked)
 		assert.Equal(t, "False/ChildForbidden", verdict)
@@ -210,6 +211,21 @@ func TestVerdictIsKept(t *testing.T) {
 		assert.Empty(t, w.events)
 		assert.Equal(t, v1alpha1.StateRunning, w.agent().Status.State)
 		assert.Equal(t, "Fine.", w.agent().Status.Check.Message)
+	})
+	t.Run("a run that was started goes on when a backup tool wiped the verdict", func(t *testing.T) {
+		agent := good(v1alpha1.LoomAgentStatus{})
+		agent.Spec.Image = &v1alpha1.ImageRef{Repository: "No Image"}
+		agent.Annotations = map[string]string{v1alpha1.RunAnnotation: guard.Start{UID: agent.UID, Generation: agent.Generation, Job: "j"}.String()}
+		w := newWorld(t, agent, estate()...)
+		_, err := w.pass()
+		require.NoError(t, err)
+		assert.Equal(t, 1, w.worked)
+		assert.Empty(t, w.childWrites)
+
+		w.edit(func(agent *v1alpha1.LoomAgent) { agent.Spec.Image.Repository = "No Image Either" })
+		_, err = w.pass()
+		require.NoError(t, err)
+		assert.Equal(t, v1alpha1.StateRefused, w.agent().Status.State, "a start of another generation tells nothing")
 	})
 	t.Run("what was refused stays refused", func(t *testing.T) {
 		w := newWorld(t, good(judged(v1alpha1.StateRefused, 1, "spec: Wrong.")))

@@ -36,8 +36,8 @@ const image = "registry.example/agent:1"
 type world struct {
 	t      *testing.T
 	client client.Client
-	// read, when set, answers reads of Secrets; apply answers applies.
-	read, apply error
+	// read, when set, answers reads of Secrets; create answers creates of children.
+	read, create error
 	// watch and work are what the controller brings along.
 	watch, work stages.Handler[*v1alpha1.LoomAgent]
 	// watched and worked count their calls.
@@ -94,7 +94,12 @@ func (w *world) interceptors() interceptor.Funcs {
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if event, ok := obj.(*eventsv1.Event); ok {
 				w.events = append(w.events, event.Type+" "+event.Reason+" "+event.Note)
+				return c.Create(ctx, obj, opts...)
 			}
+			if w.create != nil {
+				return w.create
+			}
+			w.childWrites = append(w.childWrites, "create")
 			return c.Create(ctx, obj, opts...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
@@ -102,13 +107,9 @@ func (w *world) interceptors() interceptor.Funcs {
 			return c.Delete(ctx, obj, opts...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			if patch.Type() != types.ApplyPatchType {
-				return c.Patch(ctx, obj, patch, opts...)
+			if patch.Type() == types.ApplyPatchType {
+				w.childWrites = append(w.childWrites, "apply")
 			}
-			if w.apply != nil {
-				return w.apply
-			}
-			w.childWrites = append(w.childWrites, "apply")
 			return c.Patch(ctx, obj, patch, opts...)
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {

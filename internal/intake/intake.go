@@ -13,6 +13,7 @@ import (
 	"github.com/beyond10x/loom-operator/internal/check"
 	"github.com/beyond10x/loom-operator/internal/children"
 	"github.com/beyond10x/loom-operator/internal/gather"
+	"github.com/beyond10x/loom-operator/internal/guard"
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
 	"github.com/beyond10x/loom-operator/internal/workload"
@@ -71,13 +72,14 @@ func (i Intake) defaultImage(agent *v1alpha1.LoomAgent) string {
 }
 
 // check opens the pass and gives the verdict on a document, once for each
-// generation: a later version of the operator does not judge again what runs.
+// generation: a later version of the operator does not judge again what runs,
+// not even where a backup tool has wiped the verdict on a run that was started.
 func (i Intake) check(ctx context.Context, pass *journal.Pass) error {
 	if err := journal.Apply(pass); err != nil {
 		return err
 	}
 	agent := pass.Object()
-	if agent.Status.Check == nil {
+	if agent.Status.Check == nil && !runStarted(agent, pass) {
 		report := check.Run(check.Input{Agent: agent, DefaultImage: i.DefaultImage})
 		if report.ExitCode() == 0 {
 			return i.accept(ctx, pass)
@@ -86,7 +88,7 @@ func (i Intake) check(ctx context.Context, pass *journal.Pass) error {
 			return err
 		}
 	}
-	if verdict := pass.Object().Status.Check; verdict.ExitCode != 0 {
+	if verdict := agent.Status.Check; verdict != nil && verdict.ExitCode != 0 {
 		return i.refuse(ctx, pass, verdict.Message)
 	}
 	return i.accept(ctx, pass)
@@ -171,9 +173,11 @@ func resolvedNone(_ context.Context, pass *journal.Pass) error {
 }
 
 // runStarted is for a command that was handed what it needs: the references do
-// not matter any more, and must not keep its end from being recorded.
+// not matter any more, and must not keep its end from being recorded. Such a
+// generation is never created again, whatever its status says (internal/guard).
 func runStarted(agent *v1alpha1.LoomAgent, _ *journal.Pass) bool {
-	return agent.Spec.Command != nil && agent.Spec.Schedule == nil && agent.Status.Workload != nil
+	_, started := guard.StartOf(agent)
+	return agent.Spec.Command != nil && agent.Spec.Schedule == nil && (started || agent.Status.Workload != nil)
 }
 
 func resolvedEarlier(_ context.Context, pass *journal.Pass) error {

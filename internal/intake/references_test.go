@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+	"github.com/beyond10x/loom-operator/internal/guard"
 	"github.com/beyond10x/loom-operator/internal/intake"
 	"github.com/beyond10x/loom-operator/internal/journal"
 	"github.com/beyond10x/loom-operator/internal/workload"
@@ -160,6 +161,8 @@ func TestReferencesOfARunThatWasStarted(t *testing.T) {
 	waiting.Workload = nil
 	scheduled := naming(started)
 	scheduled.Spec.Schedule = &v1alpha1.ScheduleSpec{Cron: "@daily"}
+	wiped := naming(v1alpha1.LoomAgentStatus{})
+	wiped.Annotations = map[string]string{v1alpha1.RunAnnotation: guard.Start{UID: wiped.UID, Generation: wiped.Generation, Job: "j"}.String()}
 	serving := naming(started)
 	serving.Spec.Command, serving.Spec.Agent = nil, v1alpha1.NewAgentDocument(`{}`)
 	for name, c := range map[string]struct {
@@ -167,6 +170,7 @@ func TestReferencesOfARunThatWasStarted(t *testing.T) {
 		worked int
 	}{
 		"a command that was started":               {naming(started), 1},
+		"a started command whose status was wiped": {wiped, 1},
 		"a command that was not":                   {naming(waiting), 0},
 		"a schedule of a command has further runs": {scheduled, 0},
 		"a serving agent has further pods":         {serving, 0},

@@ -76,6 +76,7 @@ func (b *Builder[T]) Build(c client.Client, live client.Reader) (*Controller[T],
 		option(&built.config)
 	}
 	built.memory = cache.NewLRUExpireCacheWithClock(remembered, built.clock)
+	built.sent = cache.NewLRUExpireCacheWithClock(remembered, built.clock)
 	var err error
 	built.steps, err = compile(append(b.registered, b.embedded...))
 	if len(b.registered) > 0 && len(b.embedded) > 0 {
@@ -97,6 +98,8 @@ func (c *Controller[T]) check() error {
 		return errors.New("the controller needs a name")
 	case c.every < 0 || min(c.timeout, c.eventBudget, c.eventTimeout) <= 0:
 		return errors.New("the options Every, Timeout and EventBudget need positive durations")
+	case c.eventNamespace != metav1.NamespaceDefault && c.eventNamespace != metav1.NamespaceSystem:
+		return fmt.Errorf("the API server takes Events about cluster-scoped objects in %q and %q, not in EventNamespace %q", metav1.NamespaceDefault, metav1.NamespaceSystem, c.eventNamespace)
 	case wanted && !c.reports:
 		return fmt.Errorf("%T cannot report status: it does not implement stages.Reporter", *new(T))
 	case c.reports && !statusOf(blank(*new(T))).IsValid():

@@ -27,7 +27,8 @@ func TestBuildingNamesTheCulprits(t *testing.T) {
 		build func(*builder)
 		want  []string
 	}{
-		"no entry point":           {func(b *builder) {}, []string{"exactly one entry point", "found []"}},
+		"no entry point": {func(b *builder) {}, []string{"exactly one entry point", "found []"}},
+		"a namespace of Events that the API server refuses": {func(b *builder) { *b = *stages.For[*Settings]("x", stages.EventNamespace("audit")).Reconcile(succeed) }, []string{`"audit"`, "kube-system"}},
 		"no name":                  {func(b *builder) { *b = *stages.For[*Settings]("").Reconcile(succeed) }, []string{"needs a name"}},
 		"two of them":              {func(b *builder) { b.Reconcile(succeed).Stage("A").Do(succeed) }, []string{"exactly one entry point", `"a reconcile handler" "stage \"A\""`}},
 		"all of them":              {func(b *builder) { b.Reconcile(succeed).Root().Otherwise(succeed); b.Stage("A").Do(succeed) }, []string{"a reconcile handler", "root cases", `stage \"A\"`}},

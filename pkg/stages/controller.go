@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,9 +21,12 @@ const (
 	// restartDelay is how soon a pass is repeated that worked on an old version of the object: long enough for the
 	// cache to catch up in most cases.
 	restartDelay = 200 * time.Millisecond
+	// patience is how many passes in a row may be repeated quietly. A cache that lags has caught up by then, so what
+	// answers with a conflict is something else, such as an admission webhook, and has to be reported.
+	patience = 50
 	// statusBudget bounds the status write, which does not share the handlers' deadline.
 	statusBudget = 10 * time.Second
-	// remembered bounds the memory of the process. What is forgotten costs a needless look or Event, never a write.
+	// remembered bounds each memory of the process. What is forgotten costs a needless look or Event, no other write.
 	remembered = 16384
 	// catchUp is how long a cache may lag behind the own writes. One that lags longer causes conflicts only.
 	catchUp = time.Minute
@@ -43,9 +47,12 @@ type Controller[T client.Object] struct {
 	reports     bool
 	subresource bool // the API has one for the status
 
-	// memory has the version of each primary that a pass wrote, by UID; that of each child (see ensured); and the
-	// Events that were sent.
+	// memory has the version of each primary that a pass wrote, by UID; that of each child (see ensured); and how often
+	// a pass was repeated (see restarts).
 	memory *cache.LRUExpireCache
+	// sent has the Events that were sent. They have a memory of their own, so that many children cannot crowd them out
+	// and make each pass over a lasting failure send another.
+	sent *cache.LRUExpireCache
 }
 
 // Reconcile runs one pass over obj, which is usually read from a cache and is not changed. It implements
@@ -64,10 +71,26 @@ func (c *Controller[T]) Reconcile(ctx context.Context, obj T) (reconcile.Result,
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return reconcile.Result{}, ctx.Err()
 	}
-	if stale(err) {
+	if c.repeats(obj, err) {
 		return restart, nil
 	}
 	return c.finish(context.WithoutCancel(ctx), pass, pass.outcome(err))
+}
+
+// restarts is a primary's UID in the memory, which has how many passes in a row were repeated.
+type restarts types.UID
+
+// repeats tells whether a pass that ended in err is to be repeated quietly.
+func (c *Controller[T]) repeats(obj T, err error) bool {
+	key := restarts(obj.GetUID())
+	if !stale(err) {
+		c.memory.Remove(key)
+		return false
+	}
+	before, _ := c.memory.Get(key)
+	count, _ := before.(int)
+	c.memory.Add(key, count+1, rememberFor)
+	return count < patience
 }
 
 // behind tells whether obj is older than what an earlier pass wrote: the cache has not caught up. A pass over it would
@@ -138,7 +161,7 @@ func (c *Controller[T]) finish(ctx context.Context, pass *Pass[T], outcome Outco
 	case apierrors.IsNotFound(err):
 		return reconcile.Result{}, nil // The object is gone, and its status with it.
 	case err != nil:
-		return reconcile.Result{}, fmt.Errorf("write the status of %v: %w", &outcome, err)
+		return reconcile.Result{}, fmt.Errorf("write the status of %s: %w", outcome.Error(), err)
 	}
 	c.sendEvents(ctx, pass, outcome)
 	if written || pass.writes > 0 {

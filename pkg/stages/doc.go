@@ -45,7 +45,7 @@
 //	any error, Fail     False              Unknown      False    a retry: 1 s, doubled up to 60 s, with jitter
 //	Terminal            False              Unknown      False    nothing until new input or a resync
 //	a panic, a timeout  False              Unknown      False    a retry, as for an error
-//	a conflict          as before          as before    as before  a new pass soon, quietly
+//	a conflict          as before          as before    as before  a new pass soon, quietly; the 51st in a row is an error
 //	(shutdown)          as before          as before    as before  nothing is written
 //
 // Outcomes are found through wrapping. An ordinary error shows users the stage and the class of the error, never its

@@ -11,13 +11,14 @@ import (
 	"maps"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
@@ -33,21 +34,24 @@ func (e *NotOwnedError) Error() string {
 	return fmt.Sprintf("%s %q exists in namespace %q and is controlled by %s, so it is left alone. Delete or rename it to let this object create its own.", e.Kind, e.Name, e.Namespace, cmp.Or(e.Owner, "nobody"))
 }
 
-// neverResourceVersion is a version that no object has: the last that etcd could count to (int64).
-const neverResourceVersion = "9223372036854775807"
-
-// Ensure makes the child exist with the given values by server-side apply. Name, namespace and controller reference
+// Ensure makes the child exist with the given values, by server-side apply. Name, namespace and controller reference
 // come from the primary when unset. Fields that an earlier Ensure set and this one does not are removed; fields of
 // others stay. On return child holds the object as the API server has it.
 //
 // The write is left out when it would change nothing: the child carries a digest of what was applied last, and every
 // applied value is still there. An object that the primary does not control is never touched; the error then wraps a
 // [NotOwnedError]. While the child is being deleted the error is a [Wait].
+//
+// A child that is not there is created. What admission adds to a create counts as set by it: the first later change
+// takes it away, unless admission adds it to updates too.
 func (p *Pass[T]) Ensure(ctx context.Context, child client.Object) error {
 	c := p.controller
 	gvk, err := c.client.GroupVersionKindFor(child)
 	if err != nil {
 		return fmt.Errorf("ensure %T: %w", child, err)
+	}
+	if child.GetResourceVersion() != "" {
+		return fmt.Errorf("ensure %s %q: it comes from the API server; build the child anew for each Ensure", gvk.Kind, child.GetName())
 	}
 	child.GetObjectKind().SetGroupVersionKind(gvk)
 	child.SetName(cmp.Or(child.GetName(), p.base.GetName()))
@@ -57,16 +61,41 @@ func (p *Pass[T]) Ensure(ctx context.Context, child client.Object) error {
 		err = c.sign(child)
 	}
 	if err == nil {
-		err = p.ensure(ctx, c.client, child)
-	}
-	if apierrors.IsConflict(err) && child.GetResourceVersion() == neverResourceVersion {
-		child.SetResourceVersion("") // The child exists, but the cache has not seen it.
-		err = p.ensure(ctx, c.live, child)
+		err = p.ensure(ctx, child)
 	}
 	if err != nil {
 		return fmt.Errorf("ensure %s %s: %w", gvk.Kind, client.ObjectKeyFromObject(child), err)
 	}
 	return nil
+}
+
+// ensure creates a child that the cache does not have, which costs the API server half of an apply and cannot take over
+// an object that the cache has not seen. Every other write compares with the API server first: it is rare, and only the
+// API server surely has who manages which field.
+func (p *Pass[T]) ensure(ctx context.Context, child client.Object) error {
+	c := p.controller
+	found, current, err := p.compare(ctx, c.client, child)
+	if err == nil && found == nil {
+		created := clone(child)
+		err = c.client.Create(ctx, created, client.FieldOwner(c.fieldOwner))
+		if err == nil {
+			p.wrote(child, created)
+			return nil
+		}
+		err = client.IgnoreAlreadyExists(err)
+	}
+	if err != nil || current {
+		return err
+	}
+	found, current, err = p.compare(ctx, c.live, child)
+	if err != nil || current {
+		return err
+	}
+	if found == nil {
+		kind := child.GetObjectKind().GroupVersionKind()
+		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, child.GetName(), errors.New("it came or went in this moment"))
+	}
+	return p.apply(ctx, found, child)
 }
 
 // sign puts a digest of the child, without its status, into the annotation.
@@ -89,37 +118,19 @@ func (c *Controller[T]) sign(child client.Object) (err error) {
 	return err
 }
 
-// ensure compares the child with what reader has and applies it when they differ.
+// apply writes the child over live, or fails with a conflict when live is no longer the present version.
 //
-// Every apply carries a resource version, so it lands on the version that was compared or fails with a conflict. For a
-// child that the reader does not have, that is a version that no object has: the API server ignores it when the apply
-// creates the object, and answers a conflict when the object exists (generic registry, Store.Update). One call thus
-// creates the child, and cannot take over an object that the cache has not seen. A plain create would not do: it
-// records its fields as those of an update, and a later apply could not remove them.
-func (p *Pass[T]) ensure(ctx context.Context, reader client.Reader, child client.Object) error {
-	c, kind, live := p.controller, child.GetObjectKind().GroupVersionKind(), twin(child)
-	switch err := reader.Get(ctx, client.ObjectKeyFromObject(child), live); {
-	case apierrors.IsNotFound(err):
-		child.SetResourceVersion(neverResourceVersion)
-	case err != nil:
-		return err
-	case !metav1.IsControlledBy(live, p.base):
-		refused := &NotOwnedError{Kind: kind.Kind, Namespace: live.GetNamespace(), Name: live.GetName()}
-		if owner := metav1.GetControllerOf(live); owner != nil {
-			refused.Owner = fmt.Sprintf("%s %q (UID %s)", owner.Kind, owner.Name, owner.UID)
-		}
-		return Fail("NotOwned", refused.Error(), refused)
-	case !live.GetDeletionTimestamp().IsZero():
-		return Wait("ChildTerminating", fmt.Sprintf("%s %q is being deleted. It is created again once it is gone.", kind.Kind, live.GetName()), 0)
-	default:
-		live.GetObjectKind().SetGroupVersionKind(kind)
-		current, err := c.current(live, child)
-		if err != nil || current {
-			assign(child, live)
-			return err
-		}
-		child.SetResourceVersion(live.GetResourceVersion())
+// The fields that a create set are those of an update, which no apply removes. They are made those of an apply first.
+func (p *Pass[T]) apply(ctx context.Context, live, child client.Object) error {
+	c := p.controller
+	moved, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(c.fieldOwner), c.fieldOwner)
+	if err == nil && moved != nil {
+		err = c.client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, moved))
 	}
+	if err != nil {
+		return err
+	}
+	child.SetResourceVersion(live.GetResourceVersion())
 	object, err := content(child)
 	if err != nil {
 		return err
@@ -132,38 +143,17 @@ func (p *Pass[T]) ensure(ctx context.Context, reader client.Reader, child client
 	if err := c.client.Patch(ctx, applied, client.RawPatch(types.ApplyPatchType, escapeForYAML(body)), client.FieldOwner(c.fieldOwner), client.ForceOwnership); err != nil {
 		return err
 	}
-	if applied.GetResourceVersion() != live.GetResourceVersion() {
-		p.writes++ // Else the API server found nothing to change.
-	}
-	c.remember(applied)
-	assign(child, applied)
+	p.wrote(child, applied)
 	return nil
 }
 
-// current tells whether applying the child to live would change nothing: the digests are the same, and this version of
-// the object is known to have every value, or does have it.
-func (c *Controller[T]) current(live, child client.Object) (bool, error) {
-	if live.GetAnnotations()[c.annotation] != child.GetAnnotations()[c.annotation] {
-		return false, nil
+// wrote makes child what the API server made of it.
+func (p *Pass[T]) wrote(child, stored client.Object) {
+	if stored.GetResourceVersion() != child.GetResourceVersion() {
+		p.writes++ // Else the API server found nothing to change.
 	}
-	if version, ok := c.memory.Get(ensured(live.GetUID())); ok && version == live.GetResourceVersion() {
-		return true, nil
-	}
-	want, wrong := content(child)
-	have, err := content(live)
-	if err := errors.Join(wrong, err); err != nil || !covers(have, want) {
-		return false, err
-	}
-	c.remember(live)
-	return true, nil
-}
-
-// ensured is a child's UID in the memory, which has the version that is known to have every value. What the API server
-// made of an apply counts, so an admission webhook that changes the values is not fought over and over.
-type ensured types.UID
-
-func (c *Controller[T]) remember(child client.Object) {
-	c.memory.Add(ensured(child.GetUID()), child.GetResourceVersion(), rememberFor)
+	p.controller.remember(stored)
+	assign(child, stored)
 }
 
 // content returns what is applied of a child.
@@ -191,31 +181,6 @@ func escapeForYAML(text []byte) []byte {
 	return yamlForbids.ReplaceAllFunc(text, func(r []byte) []byte {
 		return fmt.Appendf(nil, "\\u%04x", []rune(string(r))[0])
 	})
-}
-
-// covers tells whether live carries every value of intent. Others may add fields and list items (a sidecar, an
-// environment variable); a list of plain values, such as arguments, has to be the same.
-func covers(live, intent any) bool {
-	switch intent := intent.(type) {
-	case map[string]any:
-		live, ok := live.(map[string]any)
-		for key, value := range intent {
-			ok = ok && covers(live[key], value)
-		}
-		return ok
-	case []any:
-		live, _ := live.([]any)
-		for i, item := range intent {
-			_, object := item.(map[string]any)
-			if object && !slices.ContainsFunc(live, func(have any) bool { return covers(have, item) }) ||
-				!object && (len(live) != len(intent) || !reflect.DeepEqual(live[i], item)) {
-				return false
-			}
-		}
-		return true
-	default:
-		return intent == nil || reflect.DeepEqual(live, intent)
-	}
 }
 
 func assign(dst, src client.Object) { reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src).Elem()) }

@@ -49,7 +49,7 @@ func TestEnsureTakesNameNamespaceAndOwnerFromThePrimary(t *testing.T) {
 	child := data("message", "hello")
 	err := w.ensure(child)
 	require.NoError(t, err)
-	assert.Equal(t, 1, w.taken()["apply"], "one call creates")
+	assert.Equal(t, map[string]int{"create": 1, "status": 1}, w.taken(), "one call creates")
 	live := w.child()
 	assert.Equal(t, map[string]string{"message": "hello"}, live.Data)
 	assert.True(t, metav1.IsControlledBy(live, w.get()))
@@ -61,7 +61,7 @@ func TestEnsureRefusesAChildOfAnotherController(t *testing.T) {
 	yes, w := true, newWorld(t)
 	err := w.ensure(foreign(&metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "other", Controller: &yes}))
 	assert.ErrorContains(t, err, "already owned by another Deployment controller web")
-	assert.Zero(t, w.taken()["apply"])
+	assert.Equal(t, map[string]int{"status": 1}, w.taken())
 }
 
 func TestEnsureWritesNothingWhenNothingWouldChange(t *testing.T) {
@@ -182,7 +182,7 @@ func TestEnsureGivesUpWhenNoReaderShowsWhatIsInTheWay(t *testing.T) {
 	result, err := w.pass(c)
 	require.NoError(t, err)
 	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
-	assert.Equal(t, map[string]int{"apply": 2}, w.taken())
+	assert.Equal(t, map[string]int{"create": 1}, w.taken())
 }
 
 func TestEnsureAppliesNoStatusAndNoDigestOfADigest(t *testing.T) {
@@ -200,18 +200,24 @@ func TestEnsureAppliesNoStatusAndNoDigestOfADigest(t *testing.T) {
 	assert.Empty(t, child.Status.LoadBalancer.Ingress)
 	err = w.ensure(service(child.Annotations))
 	require.NoError(t, err)
-	assert.Equal(t, 1, w.taken()["apply"], "the digest is not part of what it is a digest of")
+	assert.Equal(t, map[string]int{"create": 1, "status": 1}, w.taken(), "the digest is not part of what it is a digest of")
 }
 
 func TestEnsureKeepsEveryCharacter(t *testing.T) {
 	const text = "\r\n\t \u007f\u0085 \u2028\u2029 \ufeff\ufffe\uffff 日本 \U0001f600 \\u2028 \"<&>\" \n"
 	w := newWorld(t)
-	err := w.ensure(data("message", text))
-	require.NoError(t, err)
-	assert.Equal(t, text, w.child().Data["message"])
-	err = w.ensure(data("message", text))
-	require.NoError(t, err)
+	require.NoError(t, w.ensure(data("message", "hello")))
+	require.NoError(t, w.ensure(data("message", text)))
+	assert.Equal(t, text, w.child().Data["message"], "applied")
+	require.NoError(t, w.ensure(data("message", text)))
 	assert.Equal(t, 1, w.taken()["apply"])
+
+	require.NoError(t, w.client.Delete(t.Context(), w.child()))
+	require.NoError(t, w.ensure(data("message", text)))
+	assert.Equal(t, text, w.child().Data["message"], "created")
+	w.taken()
+	require.NoError(t, w.ensure(data("message", text)))
+	assert.Empty(t, w.taken())
 }
 
 func TestEnsureOnAnOldReadRestartsThePass(t *testing.T) {
@@ -224,11 +230,13 @@ func TestEnsureOnAnOldReadRestartsThePass(t *testing.T) {
 		live.Labels = map[string]string{"raced": "yes"}
 		require.NoError(t, raced.Update(t.Context(), live))
 	}}
-	result, err := w.pass(w.buildFor(stages.For[*Settings]("settings", w.options()...).Reconcile(func(ctx context.Context, p pass) error {
+	c, err := stages.For[*Settings]("settings", w.options()...).Reconcile(func(ctx context.Context, p pass) error {
 		err := p.Ensure(ctx, data("message", "bye"))
 		assert.True(t, apierrors.IsConflict(err), err)
 		return err
-	}), reader))
+	}).Build(w.client, reader)
+	require.NoError(t, err)
+	result, err := w.pass(c)
 	require.NoError(t, err)
 	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
 	assert.Equal(t, "hello", w.child().Data["message"])
@@ -262,50 +270,78 @@ func TestEnsureWaitsForAChildThatIsBeingDeleted(t *testing.T) {
 func TestEnsureDoesNotFightAnAdmissionWebhook(t *testing.T) {
 	w := newWorld(t)
 	w.after = func(ctx context.Context, what string, obj client.Object) error {
-		if what != "apply" {
+		child, ok := obj.(*corev1.ConfigMap)
+		if !ok || what != "create" && what != "apply" {
 			return nil
 		}
-		obj.(*corev1.ConfigMap).Data["message"] = "changed by a webhook"
-		return w.client.Update(ctx, obj)
+		child.Data["message"] = "changed by a webhook"
+		return w.client.Update(ctx, child)
 	}
 	c := w.plain(func(ctx context.Context, p pass) error { return p.Ensure(ctx, data("message", "hello")) })
-	for range 3 {
-		_, err := w.pass(c)
-		require.NoError(t, err)
+	rounds := func() map[string]int {
+		w.taken()
+		for range 3 {
+			_, err := w.pass(c)
+			require.NoError(t, err)
+		}
+		return w.taken()
 	}
-	assert.Equal(t, 1, w.taken()["apply"])
+	assert.Equal(t, map[string]int{"create": 1, "update": 1, "status": 1}, rounds())
+	for range 2 {
+		live := w.child()
+		live.Data["message"] = "edited by hand"
+		require.NoError(t, w.client.Update(t.Context(), live))
+		assert.Equal(t, 1, rounds()["apply"], "an edit is repaired, once")
+		assert.Equal(t, "changed by a webhook", w.child().Data["message"])
+	}
 	w.after = nil
 	live := w.child()
 	live.Data["message"] = "edited by hand"
 	require.NoError(t, w.client.Update(t.Context(), live))
-	_, err := w.pass(c)
-	require.NoError(t, err)
-	assert.Equal(t, "hello", w.child().Data["message"], "an edit is repaired")
+	assert.Equal(t, 1, rounds()["apply"])
+	assert.Equal(t, "hello", w.child().Data["message"])
 }
 
 func TestEnsureUsesTheConfiguredOwnerAndAnnotation(t *testing.T) {
 	w := newWorld(t)
-	err := w.ensure(data("message", "hello"), stages.FieldOwner("someone"), stages.AppliedAnnotation("example.com/applied"))
-	require.NoError(t, err)
-	live := w.child()
-	assert.Contains(t, live.Annotations, "example.com/applied")
-	require.NotEmpty(t, live.ManagedFields)
-	assert.Equal(t, "someone", live.ManagedFields[0].Manager)
-	assert.Equal(t, metav1.ManagedFieldsOperationApply, live.ManagedFields[0].Operation)
+	options := []stages.Option{stages.FieldOwner("someone"), stages.AppliedAnnotation("example.com/applied")}
+	require.NoError(t, w.ensure(data("message", "hello"), options...))
+	assert.Contains(t, w.child().Annotations, "example.com/applied")
+	assert.Equal(t, []string{"someone Update"}, managers(w.child()))
+	require.NoError(t, w.ensure(data("message", "bye"), options...))
+	assert.Equal(t, []string{"someone Apply"}, managers(w.child()), "an apply can remove what the create set")
+}
+
+func managers(obj client.Object) (found []string) {
+	for _, entry := range obj.GetManagedFields() {
+		found = append(found, entry.Manager+" "+string(entry.Operation))
+	}
+	return found
 }
 
 func TestEnsureReportsWhatTheAPIServerRefuses(t *testing.T) {
-	w := newWorld(t)
-	w.before = func(_ context.Context, what string, _ client.Object) error {
-		if what == "apply" {
-			return errForbidden
-		}
-		return nil
+	for name, c := range map[string]struct{ there, refused string }{
+		"a create":              {"", "create"},
+		"an apply":              {"hello", "apply"},
+		"the move of ownership": {"hello", "patch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if c.there != "" {
+				require.NoError(t, w.ensure(data("message", c.there)))
+			}
+			w.before = func(_ context.Context, what string, _ client.Object) error {
+				if what == c.refused {
+					return errForbidden
+				}
+				return nil
+			}
+			err := w.ensure(data("message", "bye"))
+			assert.ErrorIs(t, err, errForbidden)
+			assert.ErrorContains(t, err, "ensure ConfigMap demo/settings")
+			assert.Equal(t, "False/Forbidden", w.conditions()["Ready"])
+		})
 	}
-	err := w.ensure(data("message", "hello"))
-	assert.ErrorIs(t, err, errForbidden)
-	assert.ErrorContains(t, err, "ensure ConfigMap demo/settings")
-	assert.Equal(t, "False/Forbidden", w.conditions()["Ready"])
 }
 
 func TestGetReadsLive(t *testing.T) {
@@ -371,4 +407,15 @@ func TestASaveOnAnOldReadRestartsThePass(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
 	assert.Empty(t, w.get().Annotations)
+}
+
+func TestEnsureRefusesAnObjectOfTheAPIServer(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.pass(w.plain(func(ctx context.Context, p pass) error {
+		child := &corev1.ConfigMap{}
+		require.NoError(t, p.Ensure(ctx, child))
+		child.Data = map[string]string{"more": "x"}
+		return p.Ensure(ctx, child)
+	}))
+	assert.ErrorContains(t, err, "build the child anew for each Ensure")
 }

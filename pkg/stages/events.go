@@ -75,13 +75,13 @@ func (c *Controller[T]) sendEvents(ctx context.Context, p *Pass[T], outcome Outc
 	defer cancel()
 	for _, event := range append(p.events, c.automaticEvents(p, outcome)...) {
 		key := fmt.Sprintf("%s/%d/%s/%s", p.base.GetUID(), p.base.GetGeneration(), event.Reason, event.Action)
-		if _, repeated := c.memory.Get(key); repeated {
+		if _, repeated := c.sent.Get(key); repeated {
 			continue
 		}
 		err := ctx.Err()
 		if err == nil {
 			err = c.send(ctx, p.base, &event)
-			c.memory.Add(key, true, rememberFor)
+			c.sent.Add(key, true, rememberFor)
 		}
 		if err != nil {
 			log.FromContext(ctx).V(1).Info("Event not delivered", "reason", event.Reason, "error", err.Error())

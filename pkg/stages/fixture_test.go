@@ -1,9 +1,7 @@
 package stages_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -147,7 +145,7 @@ func newWorldOf(t *testing.T, b *fake.ClientBuilder, objects []client.Object) *w
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 				what := "patch"
 				if patch.Type() == types.ApplyPatchType {
-					what, patch = "apply", served{patch}
+					what = "apply"
 				}
 				return w.write(ctx, what, obj, func() error { return c.Patch(ctx, obj, patch, opts...) })
 			},
@@ -156,18 +154,6 @@ func newWorldOf(t *testing.T, b *fake.ClientBuilder, objects []client.Object) *w
 			},
 		}).Build()
 	return w
-}
-
-// served is an apply as the API server takes it: it ignores the resource version of an object that it creates. The fake
-// puts the one that it gives into obj, and reads the body as YAML, as the API server does.
-type served struct{ client.Patch }
-
-func (p served) Data(obj client.Object) ([]byte, error) {
-	body, err := p.Patch.Data(obj)
-	if given := obj.GetResourceVersion(); given != "" {
-		body = bytes.Replace(body, []byte(`"resourceVersion":"9223372036854775807"`), fmt.Appendf(nil, `"resourceVersion":%q`, given), 1)
-	}
-	return body, err
 }
 
 func (w *world) write(ctx context.Context, what string, obj client.Object, do func() error) error {

@@ -61,7 +61,8 @@ func (c *Controller[T]) Discover(api discovery.ServerResourcesInterface) error {
 }
 
 // Predicate filters the watch of the primary: when the controller reports, updates that changed nothing but the status
-// are ignored. Resyncs, which repeat a version, pass. [StatusUpdates] overrides it.
+// are ignored. Resyncs, which repeat a version, pass, and so does every new generation, also one whose change the Go type
+// does not show: people wait until it is observed. [StatusUpdates] overrides it.
 func (c *Controller[T]) Predicate() predicate.Predicate {
 	all := !c.reports
 	if c.statusUpdates != nil {
@@ -69,6 +70,7 @@ func (c *Controller[T]) Predicate() predicate.Predicate {
 	}
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return all || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() ||
+			c.subresource && e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			!equality.Semantic.DeepEqual(withoutStatus(e.ObjectOld), withoutStatus(e.ObjectNew))
 	}}
 }

@@ -135,8 +135,10 @@ const (
 	cutMark = " (cut)"
 )
 
-// cut shortens text to at most limit bytes, between two characters, and marks the cut.
+// cut shortens text to at most limit bytes, between two characters, and marks the cut. Bytes that are no character are
+// replaced as JSON would do it: else the stored text would differ from the same text in every later pass.
 func cut(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) <= limit {
 		return text
 	}

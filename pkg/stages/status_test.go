@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -281,6 +282,18 @@ func TestLongMessagesAreCutBetweenCharacters(t *testing.T) {
 	}
 }
 
+// JSON replaces bytes that are no character, so the status as read would differ from them in every pass.
+func TestTextThatIsNoUTF8IsWrittenOnce(t *testing.T) {
+	w := newWorld(t)
+	c := w.plain(give(stages.Wait("Broken", "The program said \xff.", 0)))
+	for range 2 {
+		_, err := w.pass(c)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, map[string]int{"status": 1}, w.taken())
+	assert.Equal(t, "The program said \ufffd.", w.get().Status.Conditions[0].Message)
+}
+
 func TestReasonsAreMadeAcceptable(t *testing.T) {
 	for given, want := range map[string]string{
 		"ImagePullBackOff":         "ImagePullBackOff",
@@ -318,6 +331,37 @@ func TestAConflictRestartsQuietly(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, 2, calls, "the whole reconcile runs again")
 	assert.Equal(t, "False/Error", w.conditions()["Ready"])
+}
+
+// What answers with a conflict again and again is not a cache that lags.
+func TestALastingConflictIsReportedAndBacksOff(t *testing.T) {
+	w := newWorld(t)
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "settings", errSecret)
+	refusal := error(conflict)
+	c := w.plain(func(context.Context, pass) error { return refusal })
+	quietly := func() {
+		t.Helper()
+		for range 50 {
+			result, err := w.pass(c)
+			require.NoError(t, err)
+			require.Equal(t, reconcile.Result{RequeueAfter: 200 * time.Millisecond}, result)
+		}
+		assert.Empty(t, w.taken())
+	}
+	quietly()
+	for range 2 {
+		_, err := w.pass(c)
+		require.ErrorIs(t, err, refusal, "the queue backs off")
+	}
+	assert.Equal(t, map[string]string{"Ready": "False/Conflict"}, w.conditions())
+	assert.Equal(t, map[string]int{"status": 1}, w.taken())
+
+	refusal = nil
+	_, err := w.pass(c)
+	require.NoError(t, err)
+	w.taken()
+	refusal = conflict
+	quietly()
 }
 
 func TestTheStatusWriteIsGuardedByUIDAndResourceVersion(t *testing.T) {

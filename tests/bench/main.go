@@ -4,11 +4,11 @@
 //
 // Usage:
 //
-//	bench [-runs VARIANT:AGENTS,...] [-repeat N] [-o FILE] [-docs FILE] [flags]
+//	bench [-runs VARIANT:AGENTS,...] [-repeat N] [-o FILE] [-write] [flags]
 //	bench compare OLD NEW
 //
-// It prints one table, writes it to a file as JSON and into a document between
-// two markers; compare prints what has changed between two JSON files.
+// It prints one table, writes it to a file as JSON and into
+// docs/performance.md; compare prints what has changed between two JSON files.
 // docs/performance.md explains the figures. A figure that misses its target is
 // marked; that is no error, and the exit code is 1 only when something could
 // not be measured.
@@ -58,10 +58,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	klog.SetLogger(logr.Discard())
 	ctrllog.SetLogger(logr.Discard())
 	report, err := measure(ctx, chosen)
-	if err != nil {
-		return err
-	}
-	if err := report.print(stdout); err != nil {
+	// What was measured before something failed is worth seeing.
+	if err := errors.Join(err, report.print(stdout)); err != nil {
 		return err
 	}
 	if chosen.output != "" {
@@ -69,8 +67,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	if chosen.document != "" {
-		return report.publish(chosen.document)
+	if chosen.write {
+		return report.publish()
 	}
 	return nil
 }
@@ -91,10 +89,10 @@ type options struct {
 	cluster         string
 	// profiles is a folder for CPU profiles of each run; empty means none.
 	profiles string
-	// output is a file for the report as JSON, document one for its table;
-	// empty means none.
-	output, document string
-	progress         io.Writer
+	// output is a file for the report as JSON; empty means none.
+	output   string
+	write    bool
+	progress io.Writer
 }
 
 func parse(args []string, stderr io.Writer) (chosen options, err error) {
@@ -108,7 +106,7 @@ func parse(args []string, stderr io.Writer) (chosen options, err error) {
 	flags.StringVar(&chosen.cluster, "cluster", "bench", "name of the control plane; one that runs is taken down")
 	flags.StringVar(&chosen.profiles, "profiles", "", "folder for CPU profiles of operator and API server")
 	flags.StringVar(&chosen.output, "o", "", "file for the report as JSON")
-	flags.StringVar(&chosen.document, "docs", "", "document whose table is replaced")
+	flags.BoolVar(&chosen.write, "write", false, "write the table into docs/performance.md")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}

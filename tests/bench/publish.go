@@ -1,35 +1,16 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"strings"
+	"bytes"
+
+	"github.com/beyond10x/loom-operator/tests/harness"
 )
 
-// The table stands in a document between these two lines.
-const (
-	tableBegins = "<!-- table of make bench -->\n"
-	tableEnds   = "<!-- end of the table -->\n"
-)
-
-// publish replaces the table of a document.
-func (r Report) publish(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read the document: %w", err)
-	}
-	before, rest, begins := strings.Cut(string(text), tableBegins)
-	_, after, ends := strings.Cut(rest, tableEnds)
-	if !begins || !ends {
-		return fmt.Errorf("%s lacks the lines %q and %q", path, strings.TrimSpace(tableBegins), strings.TrimSpace(tableEnds))
-	}
-	var table strings.Builder
+// publish replaces the table in docs/performance.md.
+func (r Report) publish() error {
+	var table bytes.Buffer
 	if err := r.print(&table); err != nil {
 		return err
 	}
-	document := before + tableBegins + "\n" + table.String() + "\n" + tableEnds + after
-	if err := os.WriteFile(path, []byte(document), 0o644); err != nil {
-		return fmt.Errorf("write the document: %w", err)
-	}
-	return nil
+	return harness.Publish("performance.md", "bench", append(table.Bytes(), '\n'))
 }

@@ -19,9 +19,9 @@ func TestCallsPerAgent(t *testing.T) {
 		batch:   batch{agents: each * len(lives())}, most: true,
 	}
 	wanted := map[string]map[string]float64{
-		"serve":             {"apply configmaps": 1, "apply services": 1, "apply deployments": 1, "update loomagents/status": 1},
-		"schedule":          {"apply cronjobs": 1, "update loomagents/status": 1},
-		"schedule-document": {"apply configmaps": 1, "apply cronjobs": 1, "update loomagents/status": 1},
+		"serve":             {"create configmaps": 1, "create services": 1, "create deployments": 1, "update loomagents/status": 1},
+		"schedule":          {"create cronjobs": 1, "update loomagents/status": 1},
+		"schedule-document": {"create configmaps": 1, "create cronjobs": 1, "update loomagents/status": 1},
 		"command":           {"create jobs": 1, "patch jobs": 1, "patch loomagents": 2, "update loomagents/status": 2},
 	}
 	require.Len(t, wanted, len(lives()))

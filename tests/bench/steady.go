@@ -28,6 +28,7 @@ func (t trial) steady(ctx context.Context, p *plane, o *operator, column *Column
 	column.add(restartWrites, after.minus(before).writes())
 	column.add(idleMemory, full.resident/mebi)
 	t.say("restarted in %.1f s", ready.Seconds())
+	t.heap(ctx, o.pprof)
 	if !t.most || t.idle == 0 {
 		return nil
 	}

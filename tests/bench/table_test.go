@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -146,35 +145,12 @@ func TestCompareRefusesWhatCannotBeCompared(t *testing.T) {
 	}
 }
 
-func TestTheTableOfADocumentIsReplaced(t *testing.T) {
-	report := Report{Date: "2026-01-02", Columns: []Column{column("serve", 500, map[string][]float64{settleTime: {8}}, nil)}}
-	path := filepath.Join(t.TempDir(), "document.md")
-	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
-	write("# Before\n\n" + tableBegins + "an old table\n" + tableEnds + "\nAfter.\n")
-	want := "# Before\n\n" + tableBegins + "\n" + printed(t, report) + "\n" + tableEnds + "\nAfter.\n"
-	for range 2 {
-		require.NoError(t, report.publish(path))
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, want, string(text))
-	}
-
-	for _, text := range []string{"", tableBegins, tableEnds, tableEnds + tableBegins} {
-		write(text)
-		require.ErrorContains(t, report.publish(path), "lacks the lines")
-		kept, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, text, string(kept))
-	}
-	assert.Error(t, report.publish(path+"x"))
-}
-
 func TestCommandLine(t *testing.T) {
-	chosen, err := parse([]string{"-runs", "mixed:500,serve:50,mixed:100,mixed:5000", "-o", "f", "-docs", "d"}, &strings.Builder{})
+	chosen, err := parse([]string{"-runs", "mixed:500,serve:50,mixed:100,mixed:5000", "-o", "f", "-write"}, &strings.Builder{})
 	require.NoError(t, err)
 	assert.Equal(t, []batch{{mixed, 500}, {"serve", 50}, {mixed, 100}, {mixed, 5000}}, chosen.runs)
 	assert.Equal(t, "f", chosen.output)
-	assert.Equal(t, "d", chosen.document)
+	assert.True(t, chosen.write)
 	assert.Equal(t, 5000, chosen.most())
 	assert.Equal(t, batch{mixed, 100}, chosen.fewestMixed())
 

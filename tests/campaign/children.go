@@ -56,9 +56,11 @@ var jobName = regexp.MustCompile(`^NAME-[0-9a-f]{10}$`)
 // they tell the agent's UID or generation, or Kubernetes sets them.
 var volatile = []string{
 	"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name",
-	"clusterIP", "clusterIPs", "deployment.kubernetes.io/revision",
+	"clusterIP", "clusterIPs",
 	v1alpha1.AppliedAnnotation, v1alpha1.GenerationAnnotation, v1alpha1.ResumedAnnotation, v1alpha1.Group + "/references",
 }
+
+const revision = "deployment.kubernetes.io/revision"
 
 // normal renders a child without what only this one can have.
 func normal(agent, kind string, object client.Object) (name, text string, err error) {
@@ -89,6 +91,10 @@ func mask(value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, inner := range value {
+			if key == revision {
+				delete(value, key) // The deployment controller sets it when it comes to it.
+				continue
+			}
 			if slices.Contains(volatile, key) {
 				value[key] = "..."
 				continue

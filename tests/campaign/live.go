@@ -77,6 +77,8 @@ func (l *life) meetTwins(ctx context.Context) ([]*twin, error) {
 			l.row.refused++
 		case childRefused:
 			l.row.child++
+		case waits:
+			l.row.waits++
 		case bySchema:
 			l.row.schema++
 			if err := schemaNames(l.path, t.refusal); err != nil {
@@ -183,7 +185,7 @@ func (l *life) equals(ctx context.Context, agent *v1alpha1.LoomAgent, target *tw
 	if outcome := outcomeOf(agent); outcome != target.outcome {
 		return fmt.Errorf("the document %s (%s), and on a fresh agent it %s", outcome, reasonOf(agent), target.outcome)
 	}
-	if target.outcome == childRefused {
+	if target.outcome == childRefused || target.outcome == waits {
 		return nil
 	}
 	if reason := reasonOf(agent); reason != target.reason {

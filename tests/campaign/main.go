@@ -5,7 +5,7 @@
 //
 // Usage:
 //
-//	campaign [-properties REGEXP] [-seed N] [-values N] [-parallel N] [-cluster NAME]
+//	campaign [-properties REGEXP] [-seed N] [-values N] [-parallel N] [-cluster NAME] [-write]
 //
 // For every property of the CRD's schema it generates values: good ones, those
 // at a boundary, bad ones, of a wrong type, null and none. A live agent gets
@@ -27,10 +27,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -66,6 +68,7 @@ func start(ctx context.Context, args []string) error {
 	seed := flags.Uint64("seed", 1, "seed of the values that are paired by chance")
 	values := flags.Int("values", 0, "how many values of each property are tried; 0 means all")
 	parallel := flags.Int("parallel", 32, "agents at once")
+	write := flags.Bool("write", false, "write the table into docs/campaign.md")
 	clusterName := flags.String("cluster", ownCluster, "control plane to use; it is brought up")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -89,8 +92,14 @@ func start(ctx context.Context, args []string) error {
 		return err
 	}
 	sums := summarize(rows)
-	if err := printTable(os.Stdout, sums); err != nil {
+	var table bytes.Buffer
+	if err := printTable(io.MultiWriter(os.Stdout, &table), sums); err != nil {
 		return err
+	}
+	if *write {
+		if err := harness.Publish("campaign.md", "campaign", table.Bytes()); err != nil {
+			return err
+		}
 	}
 	if len(sums[len(sums)-1].violations) > 0 {
 		return errViolated

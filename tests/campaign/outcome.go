@@ -27,6 +27,9 @@ const (
 	// which the check does not know all rules of. The agent says so, and what
 	// ran of the former document runs on.
 	childRefused outcome = "child refused"
+	// waits: the check accepts it, and it names something that does not exist.
+	// The agent says so, and what ran of the former document runs on.
+	waits outcome = "waits"
 )
 
 // schemaNames wants the API server's refusal to name the property, or a block
@@ -76,6 +79,8 @@ func outcomeOf(agent *v1alpha1.LoomAgent) outcome {
 		return refused
 	case reasonOf(agent) == v1alpha1.ReasonChildInvalid:
 		return childRefused
+	case reasonOf(agent) == v1alpha1.ReasonReferenceMissing:
+		return waits
 	default:
 		return runs
 	}

@@ -150,7 +150,7 @@ func TestA46MissingRight(t *testing.T) {
 	w.create("bare", bare)
 
 	agent := w.await("s", "is not ready", notReady(v1alpha1.ReasonChildForbidden), condition(v1alpha1.ConditionSynced, metav1.ConditionFalse, v1alpha1.ReasonReconcileError))
-	for _, part := range []string{"configmaps", "patch", w.namespace} {
+	for _, part := range []string{"configmaps", "create", w.namespace} {
 		assert.Contains(t, message(agent, v1alpha1.ConditionReady), part)
 	}
 	w.completed("bare")

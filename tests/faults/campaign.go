@@ -160,5 +160,5 @@ func (c *campaign) publish(section, made string, table []byte) error {
 	if !c.write {
 		return nil
 	}
-	return publish(section, text)
+	return harness.Publish("faults.md", section, text)
 }

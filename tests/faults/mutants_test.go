@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,13 +23,4 @@ func TestMistakesCanBeMade(t *testing.T) {
 			require.NoError(t, compile(t.Context(), filepath.Join(t.TempDir(), "changed"), "./"+filepath.Dir(c.file), c))
 		})
 	}
-}
-
-func TestSectionIsReplacedBetweenItsMarks(t *testing.T) {
-	const document = "# Title\n<!-- begin sweep -->\nold\n<!-- end sweep -->\nrest\n"
-	changed, err := replaceSection([]byte(document), "sweep", []byte("$1 new\n"))
-	require.NoError(t, err)
-	assert.Equal(t, "# Title\n<!-- begin sweep -->\n$1 new\n<!-- end sweep -->\nrest\n", string(changed))
-	_, err = replaceSection([]byte(document), "storm", nil)
-	assert.Error(t, err)
 }

@@ -63,13 +63,15 @@ func TestTheDocumentsYAMLIsWhatOLMReads(t *testing.T) {
 				assert.Subset(t, namespace.Labels, strict[corev1.Namespace](t, document).Labels)
 			case types.KustomizationKind:
 				strict[types.Kustomization](t, document)
-			case "ImageDigestMirrorSet": // Its types are not among the libraries of this project.
+			case "ImageDigestMirrorSet", "ImageTagMirrorSet": // Their types are not among the libraries of this project.
 			default:
 				assert.Fail(t, "this test does not know the kind "+kind.Kind)
 			}
 		}
 	}
-	assert.Equal(t, map[string]int{"Subscription": 3, "OperatorGroup": 1, "Namespace": 1, "Kustomization": 2, "ImageDigestMirrorSet": 1}, kinds)
+	assert.Equal(t, map[string]int{
+		"Subscription": 3, "OperatorGroup": 1, "Namespace": 1, "Kustomization": 2, "ImageDigestMirrorSet": 1, "ImageTagMirrorSet": 1,
+	}, kinds)
 }
 
 // The kustomizations of the document render, with the folder of this tree in

@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"bytes"
@@ -6,17 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-
-	"github.com/beyond10x/loom-operator/tests/harness"
 )
 
-// publish puts a text into docs/faults.md, between the two marks of a section.
-func publish(section string, text []byte) error {
-	root, err := harness.Root()
+// Publish puts a text into a page of docs, between the two marks of a section:
+// what a program has measured is never copied by hand.
+func Publish(page, section string, text []byte) error {
+	root, err := Root()
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(root, "docs", "faults.md")
+	path := filepath.Join(root, "docs", page)
 	document, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("publish the %s: %w", section, err)
