@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -122,6 +123,12 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.URL.Path = strings.TrimPrefix(r.URL.Path, fmt.Sprintf("/%d", replica))
+	// What a fault does to the sender must not cut short what it has sent.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // The sender is gone, and has sent no request.
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	about := targetOf(r)
 	x := &exchange{proxy: p, replica: replica, name: about.name, w: w, r: r}
 	if about.resource == "leases" { // They come and go with time, not with the life.
