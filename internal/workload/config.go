@@ -21,11 +21,6 @@ type file struct {
 // name for which this is no valid key.
 func FileKey(name string) string { return FilesDir + "." + name }
 
-// ConfigName returns the name of the agent's ConfigMap, empty when there is
-// nothing to hand over. It contains a digest of the data, so that pods of one
-// template always read the same content, also while the document changes.
-func ConfigName(agent *v1alpha1.LoomAgent) string { return configName(agent, files(agent)) }
-
 // Config returns the ConfigMap with everything that the document hands over as
 // files, nil when that is nothing.
 func Config(in Input) *corev1.ConfigMap {
@@ -46,6 +41,9 @@ func Config(in Input) *corev1.ConfigMap {
 	return config
 }
 
+// configName is empty when there is nothing to hand over. It contains a digest of
+// the data, so that pods of one template always read the same content, also
+// while the document changes.
 func configName(agent *v1alpha1.LoomAgent, contents []file) string {
 	if len(contents) == 0 {
 		return ""

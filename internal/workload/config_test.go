@@ -55,11 +55,9 @@ func TestConfigHoldsWhatTheDocumentHandsOver(t *testing.T) {
 			config := Config(in)
 			if test.data == nil {
 				assert.Nil(t, config)
-				assert.Empty(t, ConfigName(in.Agent))
 				return
 			}
 			assert.Equal(t, test.data, config.Data)
-			assert.Equal(t, ConfigName(in.Agent), config.Name)
 			assert.Equal(t, new(true), config.Immutable)
 
 			mounted := configVolume(Deployment(in).Spec.Template.Spec)
@@ -120,16 +118,16 @@ func TestInputOfAUsersConfigMapIsProjected(t *testing.T) {
 	in.Agent.Spec.Schedule.Input.Text = new("text wins")
 	sources := configVolume(CronJob(in).Spec.JobTemplate.Spec.Template.Spec)
 	require.Len(t, sources, 1)
-	assert.Equal(t, ConfigName(in.Agent), sources[0].ConfigMap.Name)
+	assert.Equal(t, Config(in).Name, sources[0].ConfigMap.Name)
 }
 
 func TestMounts(t *testing.T) {
 	in := with(t, "{command: {}, connectorsConfig: c, schedule: {cron: x, input: {configMapKeyRef: {name: inputs, key: k}}}}")
 	pod := CronJob(in).Spec.JobTemplate.Spec.Template.Spec
-	assert.True(t, Mounts(pod, ConfigName(in.Agent)))
+	assert.True(t, Mounts(pod, Config(in).Name))
 	assert.True(t, Mounts(pod, "inputs"), "also one of the user")
 	assert.False(t, Mounts(pod, "other"))
-	assert.False(t, Mounts(Job(with(t, "{command: {}}")).Spec.Template.Spec, ConfigName(in.Agent)))
+	assert.False(t, Mounts(Job(with(t, "{command: {}}")).Spec.Template.Spec, Config(in).Name))
 	assert.False(t, Mounts(corev1.PodSpec{}, ""))
 }
 
@@ -159,14 +157,14 @@ func TestConfigNameDependsOnTheDataAlone(t *testing.T) {
 		t.Run("kept by "+name, func(t *testing.T) {
 			edited := base.DeepCopy()
 			edit(edited)
-			assert.Equal(t, ConfigName(base), ConfigName(edited))
+			assert.Equal(t, Config(Input{Agent: base}).Name, Config(Input{Agent: edited}).Name)
 		})
 	}
 	for name, edit := range other {
 		t.Run("changed by "+name, func(t *testing.T) {
 			edited := base.DeepCopy()
 			edit(edited)
-			assert.NotEqual(t, ConfigName(base), ConfigName(edited))
+			assert.NotEqual(t, Config(Input{Agent: base}).Name, Config(Input{Agent: edited}).Name)
 		})
 	}
 }

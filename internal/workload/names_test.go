@@ -44,7 +44,7 @@ var childNames = map[string]struct {
 	"Job": {
 		of: func(n string) string { return JobName(named(n)) }, limit: 63, valid: validation.IsValidLabelValue,
 	},
-	"ConfigMap": {of: func(n string) string { return ConfigName(configured(n)) }, limit: 63},
+	"ConfigMap": {of: func(n string) string { return Config(Input{Agent: configured(n)}).Name }, limit: 63},
 	"label": {
 		of:    func(n string) string { return Labels(named(n), ComponentServe)[v1alpha1.AgentLabel] },
 		limit: 63, valid: validation.IsValidLabelValue,

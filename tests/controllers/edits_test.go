@@ -181,7 +181,7 @@ func TestFormerConfigurationOfAScheduleGoesOnceNoRunNeedsIt(t *testing.T) {
 	w := newWorld(t)
 	agent := w.create("t", scheduled())
 	w.inForce("t")
-	former := &corev1.ConfigMap{ObjectMeta: w.meta(workload.ConfigName(agent))}
+	former := &corev1.ConfigMap{ObjectMeta: w.meta(workload.Config(workload.Input{Agent: agent}).Name)}
 
 	edit(w, "t", func(agent *v1alpha1.LoomAgent) { agent.Spec.Schedule.Input.Text = new("other") })
 	w.inForce("t")

@@ -45,10 +45,10 @@ func TestA35ForeignObjectIsLeftAlone(t *testing.T) {
 			}}
 		}},
 		"a ConfigMap": {"serve", func(agent *v1alpha1.LoomAgent) client.Object {
-			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: workload.ConfigName(agent)}, Data: map[string]string{"agent.json": "foreign"}}
+			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: workload.Config(workload.Input{Agent: agent}).Name}, Data: map[string]string{"agent.json": "foreign"}}
 		}},
 		"a ConfigMap of a command": {"command", func(agent *v1alpha1.LoomAgent) client.Object {
-			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: workload.ConfigName(agent)}, Data: map[string]string{"agent.json": "foreign"}}
+			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: workload.Config(workload.Input{Agent: agent}).Name}, Data: map[string]string{"agent.json": "foreign"}}
 		}},
 		"a Job": {"command", func(agent *v1alpha1.LoomAgent) client.Object {
 			return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: workload.JobName(agent)}, Spec: batchv1.JobSpec{Template: foreignPod(corev1.RestartPolicyNever), Suspend: new(true)}}
@@ -142,8 +142,8 @@ func TestDriftOfTheOtherChildrenIsPutRight(t *testing.T) {
 	w.inForce("t")
 
 	for _, child := range []client.Object{
-		&corev1.Service{ObjectMeta: w.meta("s")}, &corev1.ConfigMap{ObjectMeta: w.meta(workload.ConfigName(s))},
-		&corev1.ConfigMap{ObjectMeta: w.meta(workload.ConfigName(c))}, &batchv1.CronJob{ObjectMeta: w.meta("t")},
+		&corev1.Service{ObjectMeta: w.meta("s")}, &corev1.ConfigMap{ObjectMeta: w.meta(workload.Config(workload.Input{Agent: s}).Name)},
+		&corev1.ConfigMap{ObjectMeta: w.meta(workload.Config(workload.Input{Agent: c}).Name)}, &batchv1.CronJob{ObjectMeta: w.meta("t")},
 	} {
 		require.NoError(t, w.Get(t.Context(), client.ObjectKeyFromObject(child), child))
 		before := child.GetUID()
@@ -166,7 +166,7 @@ func TestDriftOfAFinishedCommandIsNone(t *testing.T) {
 	agent := w.create("c", command())
 	before := w.completed("c")
 
-	w.remove(get[corev1.ConfigMap](w, workload.ConfigName(agent)))
+	w.remove(get[corev1.ConfigMap](w, workload.Config(workload.Input{Agent: agent}).Name))
 	w.remove(get[batchv1.Job](w, workload.JobName(agent)))
 	w.gone(&batchv1.Job{ObjectMeta: w.meta(workload.JobName(agent))})
 
