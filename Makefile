@@ -83,8 +83,8 @@ troubleshooting: ## Write docs/troubleshooting.md anew from what a real node sho
 	cd tests && go test -count=1 ./e2e -run Faults -update
 
 .PHONY: bench
-bench: ## Measure what the operator costs beside a bare client; needs a quiet machine
-	cd tests && go run ./bench -o ../.cache/bench.json -write
+bench: ## Measure what the operator costs beside a bare client, REPEAT times (default 3); needs a quiet machine for 40 minutes
+	cd tests && go run ./bench -repeat $(or $(REPEAT),3) -o ../.cache/bench.json -write
 
 .PHONY: bench-compare
 bench-compare: ## Show what changed between two reports of bench: OLD=... NEW=...

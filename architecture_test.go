@@ -26,7 +26,8 @@ const module = "github.com/beyond10x/loom-operator"
 var law = map[string]rule{
 	"apis/v1alpha1": {outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/apiextensions-apiserver/pkg/apis"}},
 	"config":        {outside: []string{}},
-	"pkg/stages":    {},
+	"pkg/apply":     {},
+	"pkg/stages":    {inside: []string{"pkg/apply"}},
 
 	"internal/lifecycle":     {outside: []string{}},
 	"internal/lifecycle/gen": {inside: []string{"internal/lifecycle"}, outside: []string{}},
@@ -37,7 +38,7 @@ var law = map[string]rule{
 
 	"internal/gather":   {inside: []string{"apis/v1alpha1", "internal/workload"}},
 	"internal/journal":  {inside: []string{"apis/v1alpha1", "internal/lifecycle", "pkg/stages"}},
-	"internal/children": {inside: []string{"apis/v1alpha1", "internal/journal", "pkg/stages"}},
+	"internal/children": {inside: []string{"apis/v1alpha1", "internal/journal", "pkg/apply", "pkg/stages"}},
 	"internal/intake": {inside: []string{"apis/v1alpha1", "internal/check", "internal/children", "internal/gather", "internal/guard",
 		"internal/journal", "internal/lifecycle", "internal/workload", "pkg/stages"}},
 

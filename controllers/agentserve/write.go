@@ -13,7 +13,8 @@ import (
 )
 
 // write brings the children in line with the document, the configuration before
-// the template that mounts it, and then observes them.
+// the template that mounts it, and then observes them. The Service comes last:
+// nobody can be served before there are pods, which take the longest.
 func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 	in := s.Input(pass)
 	policy, config, service, deployment := workload.NetworkPolicy(in), workload.Config(in), workload.Service(in), workload.Deployment(in)
@@ -23,10 +24,10 @@ func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 	if err := children.Ensure(ctx, pass, config); err != nil {
 		return err
 	}
-	if err := children.Ensure(ctx, pass, service); err != nil {
+	if err := children.Ensure(ctx, pass, deployment); err != nil {
 		return err
 	}
-	if err := children.Ensure(ctx, pass, deployment); err != nil {
+	if err := children.Ensure(ctx, pass, service); err != nil {
 		return err
 	}
 	if err := intake.Admit(pass); err != nil {

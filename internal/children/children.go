@@ -16,6 +16,7 @@ import (
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/journal"
+	"github.com/beyond10x/loom-operator/pkg/apply"
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
@@ -37,7 +38,7 @@ func Ensure[C interface {
 // Explain turns an error of the API server about a child into an outcome of
 // the pass. A conflict stays what it is, since it restarts the pass.
 func Explain(err error, verb, kind, name string) error {
-	var taken *stages.NotOwnedError
+	var taken *apply.NotOwnedError
 	switch {
 	case err == nil, apierrors.IsConflict(err), stages.IsVerdict(err):
 		return err

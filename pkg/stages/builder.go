@@ -12,7 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/pkg/apply"
 )
 
 // Builder collects the parts of a controller. Nothing is checked until Validate or Build.
@@ -26,7 +29,7 @@ type Builder[T client.Object] struct {
 // Events and as a field manager, so keep to a DNS name.
 func For[T client.Object](name string, options ...Option) *Builder[T] {
 	named := func(c *config) { c.name, c.fieldOwner = name, name }
-	return &Builder[T]{options: append([]Option{named}, options...)}
+	return &Builder[T]{options: append([]Option{named}, options...), summarize: func(*Pass[T], Outcome) {}}
 }
 
 // Reconcile makes one handler the whole controller.
@@ -76,7 +79,7 @@ func (b *Builder[T]) Build(c client.Client, live client.Reader) (*Controller[T],
 		option(&built.config)
 	}
 	built.memory = cache.NewLRUExpireCacheWithClock(remembered, built.clock)
-	built.sent = cache.NewLRUExpireCacheWithClock(remembered, built.clock)
+	built.children = apply.New(c, live, built.fieldOwner, built.annotation, built.clock)
 	var err error
 	built.steps, err = compile(append(b.registered, b.embedded...))
 	if len(b.registered) > 0 && len(b.embedded) > 0 {
@@ -92,22 +95,23 @@ func (b *Builder[T]) Build(c client.Client, live client.Reader) (*Controller[T],
 }
 
 func (c *Controller[T]) check() error {
-	wanted := c.report != nil && *c.report
 	switch {
+	case reflect.TypeFor[T]().Kind() != reflect.Pointer:
+		return fmt.Errorf("For needs a pointer to an API type, not %s", reflect.TypeFor[T]())
 	case c.name == "":
 		return errors.New("the controller needs a name")
 	case c.every < 0 || min(c.timeout, c.eventBudget, c.eventTimeout) <= 0:
 		return errors.New("the options Every, Timeout and EventBudget need positive durations")
 	case c.eventNamespace != metav1.NamespaceDefault && c.eventNamespace != metav1.NamespaceSystem:
 		return fmt.Errorf("the API server takes Events about cluster-scoped objects in %q and %q, not in EventNamespace %q", metav1.NamespaceDefault, metav1.NamespaceSystem, c.eventNamespace)
-	case wanted && !c.reports:
+	case ptr.Deref(c.report, false) && !c.reports:
 		return fmt.Errorf("%T cannot report status: it does not implement stages.Reporter", *new(T))
 	case c.reports && !statusOf(blank(*new(T))).IsValid():
 		return fmt.Errorf("%T cannot report status: it has no field Status", *new(T))
 	case c.client != nil && c.events && !c.client.Scheme().IsGroupRegistered(eventsv1.GroupName):
 		return errors.New("the client's scheme lacks events.k8s.io/v1: add it, or switch Events off")
 	}
-	c.reports = c.reports && (c.report == nil || wanted)
+	c.reports = c.reports && ptr.Deref(c.report, true)
 	return nil
 }
 

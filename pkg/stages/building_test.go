@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/beyond10x/loom-operator/pkg/stages"
@@ -68,6 +69,7 @@ func TestBuildingNamesTheCulprits(t *testing.T) {
 			b.Root().Case("x", yes, succeed, "y").Case("y", yes, succeed, "x").Otherwise(succeed)
 		}, []string{`cases has a cycle`, `"x" after ["y"], "y" after ["x"]`}},
 		"a case after a missing one":      {func(b *builder) { b.Root().Case("x", yes, succeed, "y").Otherwise(succeed) }, []string{`"x" after ["y"]`}},
+		"an embedded stage that is nil":   {func(b *builder) { b.Embed(&stages.Stage[*Settings]{Condition: "A", Handler: succeed}, nil) }, []string{"stage 2 of 2 is nil"}},
 		"several faults at the same time": {func(b *builder) { b.Stage("A"); b.Stage("Ready").Do(succeed) }, []string{`stage "A": a handler`, `stage "Ready"`, "is open"}},
 	}
 	for name, c := range cases {
@@ -101,6 +103,11 @@ func TestBuildingChecksOptions(t *testing.T) {
 	assert.ErrorContains(t, stages.For[*corev1.ConfigMap]("maps", stages.ReportStatus(true)).Reconcile(noop).Validate(),
 		"*v1.ConfigMap cannot report status", "built-in kinds are not opted in")
 	assert.NoError(t, stages.For[*corev1.ConfigMap]("maps").Reconcile(noop).Validate())
+}
+
+func TestOnlyAPointerToAnAPITypeCanBeReconciled(t *testing.T) {
+	noop := func(context.Context, *stages.Pass[client.Object]) error { return nil }
+	assert.ErrorContains(t, stages.For[client.Object]("any").Reconcile(noop).Validate(), "needs a pointer to an API type")
 }
 
 func TestRegistrationOrderNeverMatters(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/beyond10x/loom-operator/pkg/apply"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 	patience = 50
 	// statusBudget bounds the status write, which does not share the handlers' deadline.
 	statusBudget = 10 * time.Second
-	// remembered bounds each memory of the process. What is forgotten costs a needless look or Event, no other write.
+	// remembered bounds the memory of the process. What is forgotten costs a needless look or Event, no other write.
 	remembered = 16384
 	// catchUp is how long a cache may lag behind the own writes. One that lags longer causes conflicts only.
 	catchUp = time.Minute
@@ -44,15 +46,13 @@ type Controller[T client.Object] struct {
 	summarize   func(*Pass[T], Outcome)
 	client      client.Client
 	live        client.Reader
+	children    *apply.Applier
 	reports     bool
 	subresource bool // the API has one for the status
 
-	// memory has the version of each primary that a pass wrote, by UID; that of each child (see ensured); and how often
-	// a pass was repeated (see restarts).
+	// memory has the version of each primary that a pass wrote, by UID; how often a pass was repeated (see restarts);
+	// and the Events that were sent.
 	memory *cache.LRUExpireCache
-	// sent has the Events that were sent. They have a memory of their own, so that many children cannot crowd them out
-	// and make each pass over a lasting failure send another.
-	sent *cache.LRUExpireCache
 }
 
 // Reconcile runs one pass over obj, which is usually read from a cache and is not changed. It implements
@@ -96,12 +96,10 @@ func (c *Controller[T]) repeats(obj T, err error) bool {
 // behind tells whether obj is older than what an earlier pass wrote: the cache has not caught up. A pass over it would
 // see its own report missing and end in a conflict.
 func (c *Controller[T]) behind(obj T) bool {
-	written, ok := c.memory.Get(obj.GetUID())
-	if !ok {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), written.(string))
-	return err == nil && order < 0
+	written, _ := c.memory.Get(obj.GetUID())
+	version, _ := written.(string)
+	order, err := resourceversion.CompareResourceVersion(obj.GetResourceVersion(), version)
+	return version != "" && err == nil && order < 0
 }
 
 // work runs the stages one after another.
@@ -114,7 +112,7 @@ func (c *Controller[T]) work(ctx context.Context, pass *Pass[T]) error {
 		}
 		pass.said = Outcome{}
 		err := guard(ctx, func() error { return s.Handler(ctx, pass) })
-		if _, worded := errors.AsType[*Outcome](err); err != nil && ctx.Err() != nil && !worded {
+		if _, worded := errors.AsType[answer](err); err != nil && ctx.Err() != nil && !worded {
 			err = fmt.Errorf("not finished after %s: %w", c.timeout, errors.Join(context.DeadlineExceeded, err))
 		}
 		if err != nil {
@@ -146,12 +144,10 @@ func guard(ctx context.Context, f func() error) (err error) {
 // handler that used up its deadline is reported, and a shutdown cannot cut the report in half.
 func (c *Controller[T]) finish(ctx context.Context, pass *Pass[T], outcome Outcome) (reconcile.Result, error) {
 	pass.report(outcome)
-	if c.summarize != nil {
-		err := guard(ctx, func() error { c.summarize(pass, outcome); return nil })
-		if err != nil && !outcome.failed() {
-			outcome = pass.outcome(err)
-			pass.report(outcome)
-		}
+	err := guard(ctx, func() error { c.summarize(pass, outcome); return nil })
+	if err != nil && !outcome.failed() {
+		outcome = pass.outcome(err)
+		pass.report(outcome)
 	}
 	pass.complete()
 	written, err := c.writeStatus(ctx, pass)
@@ -161,7 +157,7 @@ func (c *Controller[T]) finish(ctx context.Context, pass *Pass[T], outcome Outco
 	case apierrors.IsNotFound(err):
 		return reconcile.Result{}, nil // The object is gone, and its status with it.
 	case err != nil:
-		return reconcile.Result{}, fmt.Errorf("write the status of %s: %w", outcome.Error(), err)
+		return reconcile.Result{}, fmt.Errorf("write the status of %s: %w", answer{outcome}.Error(), err)
 	}
 	c.sendEvents(ctx, pass, outcome)
 	if written || pass.writes > 0 {

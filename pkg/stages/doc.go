@@ -60,8 +60,8 @@
 //
 // # Children
 //
-// [Pass.Ensure] applies a child server-side and sends nothing when nothing would change. It never touches an object
-// that the primary does not control. [Pass.Get] reads past the cache, for what an earlier stage has just written.
+// [Pass.Ensure] applies a child server-side and sends nothing when nothing would change (package apply). It never touches
+// an object that the primary does not control. [Pass.Get] reads past the cache, for what an earlier stage has just written.
 //
 // # Events
 //

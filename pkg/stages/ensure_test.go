@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/beyond10x/loom-operator/pkg/apply"
 	"github.com/beyond10x/loom-operator/pkg/stages"
 )
 
@@ -142,7 +143,7 @@ func TestEnsureNeverTouchesAnObjectItDoesNotOwn(t *testing.T) {
 				w := newWorld(t, newSettings(), foreign(c.owner))
 				before := w.child()
 				err := w.ensureWith(api(w.client), data("message", "hello"))
-				var refused *stages.NotOwnedError
+				var refused *apply.NotOwnedError
 				require.ErrorAs(t, err, &refused)
 				assert.ErrorContains(t, err, c.want)
 				assert.Equal(t, before, w.child())

@@ -21,7 +21,7 @@ const (
 	// maxName and maxNote are the longest action, reason or reporting instance, and the longest note, that the API
 	// allows (events.k8s.io/v1).
 	maxName, maxNote = 128, 1024
-	// rememberFor is short enough that a lasting failure shows up again before the API server forgets the first Event
+	// rememberFor is how long an Event is not repeated. It is short enough that a lasting failure shows up again before the API server forgets the first Event
 	// (one hour).
 	rememberFor = 30 * time.Minute
 )
@@ -75,13 +75,13 @@ func (c *Controller[T]) sendEvents(ctx context.Context, p *Pass[T], outcome Outc
 	defer cancel()
 	for _, event := range append(p.events, c.automaticEvents(p, outcome)...) {
 		key := fmt.Sprintf("%s/%d/%s/%s", p.base.GetUID(), p.base.GetGeneration(), event.Reason, event.Action)
-		if _, repeated := c.sent.Get(key); repeated {
+		if _, repeated := c.memory.Get(key); repeated {
 			continue
 		}
 		err := ctx.Err()
 		if err == nil {
 			err = c.send(ctx, p.base, &event)
-			c.sent.Add(key, true, rememberFor)
+			c.memory.Add(key, true, rememberFor)
 		}
 		if err != nil {
 			log.FromContext(ctx).V(1).Info("Event not delivered", "reason", event.Reason, "error", err.Error())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -226,26 +227,38 @@ func TestRejectedEventsNeverRetryTheWork(t *testing.T) {
 
 func TestSlowEventsStayWithinTheBudget(t *testing.T) {
 	for name, c := range map[string]struct {
-		total, request time.Duration
-		attempts       int
+		options  []stages.Option
+		slow     time.Duration
+		events   []string
+		attempts int
+		takes    time.Duration
 	}{
-		"each request is bounded":        {time.Hour, time.Millisecond, 3},
-		"the budget bounds all together": {time.Millisecond, time.Hour, 1},
+		"by default each has one second": {nil, time.Hour, []string{"One"}, 1, time.Second},
+		"by default all have two":        {nil, 800 * time.Millisecond, []string{"One", "Two", "Three", "Four"}, 3, 2 * time.Second},
+		"each request is bounded":        {[]stages.Option{stages.EventBudget(time.Hour, time.Minute)}, time.Hour, []string{"One", "Two", "Three"}, 3, 3 * time.Minute},
+		"the budget bounds all together": {[]stages.Option{stages.EventBudget(time.Minute, time.Hour)}, time.Hour, []string{"One", "Two", "Three"}, 1, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.before = func(ctx context.Context, what string, _ client.Object) error {
-				if what != "event" {
-					return nil
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.before = func(ctx context.Context, what string, _ client.Object) error {
+					if what != "event" {
+						return nil
+					}
+					select {
+					case <-ctx.Done():
+					case <-time.After(c.slow):
+					}
+					return ctx.Err()
 				}
-				<-ctx.Done()
-				return ctx.Err()
-			}
-			result, err := w.pass(w.plain(say("One", "Two", "Three"), quiet(stages.EventBudget(c.total, c.request))...))
-			require.NoError(t, err)
-			assert.Zero(t, result)
-			assert.Equal(t, c.attempts, w.taken()["event"])
-			assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
+				began := time.Now()
+				result, err := w.pass(w.plain(say(c.events...), quiet(c.options...)...))
+				require.NoError(t, err)
+				assert.Zero(t, result)
+				assert.Equal(t, c.takes, time.Since(began))
+				assert.Equal(t, c.attempts, w.taken()["event"])
+				assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
+			})
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -64,10 +65,7 @@ func (c *Controller[T]) Discover(api discovery.ServerResourcesInterface) error {
 // are ignored. Resyncs, which repeat a version, pass, and so does every new generation, also one whose change the Go type
 // does not show: people wait until it is observed. [StatusUpdates] overrides it.
 func (c *Controller[T]) Predicate() predicate.Predicate {
-	all := !c.reports
-	if c.statusUpdates != nil {
-		all = *c.statusUpdates
-	}
+	all := ptr.Deref(c.statusUpdates, !c.reports)
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return all || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() ||
 			c.subresource && e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||

@@ -30,8 +30,7 @@ const (
 	FailedTerminally Kind = "FailedTerminally"
 )
 
-// Outcome is how a pass ended, in the words that the active condition and Ready carry. [Wait], [Stop] and [Fail] return
-// one as an error, which is found through wrapping.
+// Outcome is how a pass ended, in the words that the active condition and Ready carry.
 type Outcome struct {
 	Kind Kind
 	// Stage is the name of the stage that ended the pass; empty after success and without stages.
@@ -44,17 +43,20 @@ type Outcome struct {
 	After time.Duration
 }
 
-func (o *Outcome) Error() string {
-	text := fmt.Sprintf("%s: %s: %s", o.Kind, o.Reason, o.Message)
-	if o.Err != nil {
-		text += ": " + o.Err.Error()
+func (o Outcome) failed() bool { return o.Kind == Failed || o.Kind == FailedTerminally }
+
+// answer is what [Wait], [Stop] and [Fail] return: an outcome as an error, which is found through wrapping.
+type answer struct{ Outcome }
+
+func (a answer) Error() string {
+	text := fmt.Sprintf("%s: %s: %s", a.Kind, a.Reason, a.Message)
+	if a.Err != nil {
+		text += ": " + a.Err.Error()
 	}
 	return text
 }
 
-func (o *Outcome) Unwrap() error { return o.Err }
-
-func (o *Outcome) failed() bool { return o.Kind == Failed || o.Kind == FailedTerminally }
+func (a answer) Unwrap() error { return a.Err }
 
 // Wait says that the work cannot go on yet. It is pending, not failure: the active condition becomes False with the
 // reason and message, and another pass runs after the delay, or sooner when a watch reports a change. A delay of zero
@@ -63,20 +65,20 @@ func Wait(reason, message string, after time.Duration) error {
 	if after < 0 {
 		return Fail("InvalidWait", "The controller asked to wait for a negative time; this is a bug in the controller.", fmt.Errorf("wait for %s", after))
 	}
-	return &Outcome{Kind: Waiting, Reason: reason, Message: message, After: cmp.Or(after, DefaultWait)}
+	return answer{Outcome{Kind: Waiting, Reason: reason, Message: message, After: cmp.Or(after, DefaultWait)}}
 }
 
 // Stop is a settled negative answer of the domain, such as a refused document. The active condition becomes False with
 // the reason and message. It is not a failure of the controller: nothing is logged as an error, and no retry is
 // scheduled until new input or a resync.
 func Stop(reason, message string) error {
-	return &Outcome{Kind: Stopped, Reason: reason, Message: message}
+	return answer{Outcome{Kind: Stopped, Reason: reason, Message: message}}
 }
 
 // Fail is an ordinary failure whose reason and message users see, while err goes to the log only. It is retried, unless
 // err is terminal.
 func Fail(reason, message string, err error) error {
-	return &Outcome{Kind: Failed, Reason: reason, Message: message, Err: err}
+	return answer{Outcome{Kind: Failed, Reason: reason, Message: message, Err: err}}
 }
 
 // Terminal marks err as a failure that a retry cannot cure: it is reported, and not retried until new input or a
@@ -85,8 +87,8 @@ func Terminal(err error) error { return reconcile.TerminalError(err) }
 
 // IsVerdict tells whether err is or wraps a [Wait] or a [Stop]: an answer of the domain, not a failure.
 func IsVerdict(err error) bool {
-	o, ok := errors.AsType[*Outcome](err)
-	return ok && o.Kind != Failed
+	a, ok := errors.AsType[answer](err)
+	return ok && a.Kind != Failed
 }
 
 // errPanic is what a handler that panicked has returned.
@@ -95,7 +97,7 @@ var errPanic = errors.New("panic")
 // stale tells whether err says that the pass worked on an old version of an object. Two field managers that claim one
 // field are a conflict too, but one that no new pass resolves.
 func stale(err error) bool {
-	_, worded := errors.AsType[*Outcome](err)
+	_, worded := errors.AsType[answer](err)
 	return apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) && !worded
 }
 
@@ -108,9 +110,9 @@ func (p *Pass[T]) outcome(err error) Outcome {
 		return o
 	}
 	o := Outcome{Kind: Failed, Reason: class(err)}
-	said, worded := errors.AsType[*Outcome](err)
+	said, worded := errors.AsType[answer](err)
 	if worded {
-		o = *said
+		o = said.Outcome
 	}
 	if o.Kind == Stopped {
 		o.After = p.after

@@ -1,6 +1,7 @@
 package stages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -72,9 +73,7 @@ func (p *Pass[T]) Reached(reason, message string) { p.said = Outcome{Reason: rea
 // RequeueAfter asks for another pass after a success or a stop; the shortest delay that the pass asked for counts.
 func (p *Pass[T]) RequeueAfter(d time.Duration) {
 	d = max(d, time.Millisecond)
-	if p.after == 0 || d < p.after {
-		p.after = d
-	}
+	p.after = min(d, cmp.Or(p.after, d))
 }
 
 // Get reads an object from the API server, past every cache: a cache may not have seen yet what an earlier stage wrote.

@@ -83,7 +83,10 @@ func compile[T client.Object](stages []*Stage[T]) ([]*Stage[T], error) {
 	var found []string
 	var compiled []*Stage[T]
 	root := len(stages) == 0
-	for _, s := range stages {
+	for i, s := range stages {
+		if s == nil {
+			return nil, fmt.Errorf("stage %d of %d is nil", i+1, len(stages))
+		}
 		handler, err := s.compile()
 		errs = append(errs, err)
 		found = append(found, s.String())

@@ -73,9 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// standardRuns fit into ten minutes on two cores: each variant next to its
-// floor, and all of them together for what only many agents show.
-const standardRuns = "serve:500,serve:1000,schedule:1000,command:1000,mixed:500,mixed:5000"
+// standardRuns are each variant and all of them together, few and many.
+const standardRuns = "serve:500,serve:1000,serve:5000,schedule:500,schedule:1000,schedule:5000," +
+	"command:500,command:1000,command:5000,mixed:500,mixed:1000,mixed:5000"
 
 // options are what the command line chooses.
 type options struct {
@@ -99,7 +99,7 @@ func parse(args []string, stderr io.Writer) (chosen options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	runs := flags.String("runs", standardRuns, fmt.Sprintf("what to measure; the variants are %v", variantNames()))
-	flags.IntVar(&chosen.repeat, "repeat", 1, "repetitions, each with fresh control planes; the table has medians")
+	flags.IntVar(&chosen.repeat, "repeat", 1, fmt.Sprintf("repetitions, each with fresh control planes; the table has medians; more than %d agents are measured once", floorUpTo))
 	flags.DurationVar(&chosen.idle, "idle", time.Minute, "how long the operator is watched while nothing happens")
 	flags.IntVar(&chosen.samples, "samples", 200, "agents that are created one by one for the latency; 0 leaves it out")
 	flags.IntVar(&chosen.others, "others", 10000, "unrelated objects of 10 KiB; 0 leaves them out")

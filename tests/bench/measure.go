@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// floorUpTo is the most agents of which the floor is measured too. That of more
-// takes minutes and tells nothing new.
+// floorUpTo is the most agents that are measured next to their floor, and more
+// than once. With more it takes minutes and tells nothing new: the counts are
+// exact, and the longer a run takes, the less does chance move it.
 const floorUpTo = 1000
 
 // measure makes every run in turn. Floor and operator follow each other, each
@@ -21,8 +22,12 @@ func measure(ctx context.Context, chosen options) (Report, error) {
 	for _, r := range chosen.runs {
 		column := newColumn(r)
 		plan := trial{options: chosen, batch: r, most: r.agents == chosen.most(), small: r == chosen.fewestMixed()}
-		for repetition := range chosen.repeat {
-			plan.say("begins, repetition %d of %d", repetition+1, chosen.repeat)
+		repeat := chosen.repeat
+		if r.agents > floorUpTo {
+			repeat = 1
+		}
+		for repetition := range repeat {
+			plan.say("begins, repetition %d of %d", repetition+1, repeat)
 			if err := plan.measure(ctx, &report, column); err != nil {
 				return report, fmt.Errorf("%s, repetition %d: %w", r, repetition+1, err)
 			}

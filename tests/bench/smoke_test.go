@@ -18,18 +18,22 @@ func TestCallsPerAgent(t *testing.T) {
 		options: options{idle: 5 * time.Second, cluster: "bench-smoke", progress: io.Discard},
 		batch:   batch{agents: each * len(lives())}, most: true,
 	}
-	wanted := map[string]map[string]float64{
+	exact := map[string]map[string]float64{
 		"serve":             {"create configmaps": 1, "create services": 1, "create deployments": 1, "update loomagents/status": 1},
 		"schedule":          {"create cronjobs": 1, "update loomagents/status": 1},
 		"schedule-document": {"create configmaps": 1, "create cronjobs": 1, "update loomagents/status": 1},
 		"command":           {"create jobs": 1, "patch jobs": 1, "patch loomagents": 2, "update loomagents/status": 2},
 	}
-	require.Len(t, wanted, len(lives()))
+	require.Len(t, exact, len(lives()))
+	// A busy machine may show the end of a Job before that of its pod.
+	atMost := map[string]float64{"command": 1}
 	rest := newColumn(all.batch)
 	require.NoError(t, all.inPlane(t.Context(), func(p *plane) error {
 		return p.withOperator(t.Context(), func(o *operator) error {
-			for variant, calls := range wanted {
-				assert.Equal(t, calls, called(t, p, o, trial{options: all.options, batch: batch{variant, each}}), variant)
+			for variant, wanted := range exact {
+				written, read := called(t, p, o, trial{options: all.options, batch: batch{variant, each}})
+				assert.Equal(t, wanted, written, variant)
+				assert.LessOrEqual(t, read, atMost[variant], variant)
 			}
 			return all.steady(t.Context(), p, o, rest)
 		})
@@ -39,17 +43,20 @@ func TestCallsPerAgent(t *testing.T) {
 	}
 }
 
-// called lets the agents of a trial live and returns what was called for each.
-func called(t *testing.T, p *plane, o *operator, plan trial) map[string]float64 {
+// called lets the agents of a trial live and returns, for each, the writes by
+// kind and how many reads there were.
+func called(t *testing.T, p *plane, o *operator, plan trial) (written map[string]float64, read float64) {
 	t.Helper()
 	done, err := p.work(t.Context(), plan, o.who(p))
 	require.NoError(t, err)
 	column := newColumn(plan.batch)
 	column.settled(done, plan.theirs())
-	calls := map[string]float64{}
+	written = map[string]float64{}
 	for kind, perAgent := range column.Calls {
-		// A division need not be exact.
-		calls[kind] = math.Round(1e6*perAgent[0]) / 1e6
+		if call(kind).write() {
+			// A division need not be exact.
+			written[kind] = math.Round(1e6*perAgent[0]) / 1e6
+		}
 	}
-	return calls
+	return written, column.Figures[reads][0]
 }

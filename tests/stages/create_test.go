@@ -3,6 +3,7 @@ package stages_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -152,6 +153,16 @@ func TestDefaultsOfACreatedChildStay(t *testing.T) {
 	service, deployment := read()
 	scale := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":3}}`))
 	require.NoError(t, w.client.SubResource("scale").Patch(t.Context(), deployment.DeepCopy(), scale))
+	harness.Eventually(t, soon, "the Deployment's controller has nothing more to write", func(ctx context.Context) error {
+		scaled := &appsv1.Deployment{}
+		if err := w.client.Get(ctx, w.key(), scaled); err != nil {
+			return err
+		}
+		if status := scaled.Status; status.ObservedGeneration != scaled.Generation || status.UnavailableReplicas != 3 {
+			return fmt.Errorf("its status is %+v", status)
+		}
+		return nil
+	})
 	w.says("a")
 	thinner, smaller := read()
 

@@ -148,6 +148,22 @@ func TestSlowEventsCostTheirBudgetOnly(t *testing.T) {
 	assert.Less(t, last.Sub(first), 2*time.Second)
 }
 
+func TestAWatchWakesAWaitSooner(t *testing.T) {
+	t.Parallel()
+	w, r := newWorld(t), &wire{}
+	w.start(r, w.login, newScheme(t, v1.AddToScheme), r.one(func(_ context.Context, p pass) error {
+		if p.Object().Spec.Message != "go" {
+			return stages.Wait("NotYet", "Not yet.", time.Hour)
+		}
+		return nil
+	}, stages.Events(false)))
+	w.create("hello")
+	w.shows(map[string]string{"Only": "False/NotYet", "Ready": "False/NotYet"})
+	w.edit(func(s *v1.Settings) { s.Spec.Message = "go" })
+	w.shows(map[string]string{"Only": "True/Succeeded", "Ready": "True/Succeeded"})
+	r.settles(t, soon, map[string]int{"status": 2, "call": 2})
+}
+
 func TestAPassThatChangesNothingWritesNothing(t *testing.T) {
 	t.Parallel()
 	w, r := newWorld(t), &wire{}

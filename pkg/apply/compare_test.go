@@ -1,10 +1,8 @@
-package stages
+package apply
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,35 +51,18 @@ type inherited struct {
 }
 
 func TestTheDigestSeesEveryField(t *testing.T) {
-	c := &Controller[*inherited]{config: defaults}
+	a := &Applier{annotation: "example.com/applied"}
 	seen := map[string]bool{}
 	for _, child := range []client.Object{
 		&inherited{Extra: "1"}, &inherited{Extra: "2"},
 		&corev1.ConfigMap{Data: map[string]string{"a": "1"}}, &corev1.ConfigMap{Data: map[string]string{"a": "2"}}, &corev1.ConfigMap{},
 		&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}, &appsv1.Deployment{},
 	} {
-		require.NoError(t, c.sign(child))
-		digest := child.GetAnnotations()[defaults.annotation]
+		require.NoError(t, a.sign(child))
+		digest := child.GetAnnotations()[a.annotation]
 		assert.False(t, seen[digest], "%T %+v", child, child)
 		seen[digest] = true
-		require.NoError(t, c.sign(child))
-		assert.Equal(t, digest, child.GetAnnotations()[defaults.annotation], "it is the same again")
+		require.NoError(t, a.sign(child))
+		assert.Equal(t, digest, child.GetAnnotations()[a.annotation], "it is the same again")
 	}
-}
-
-func FuzzTextsAreAcceptable(f *testing.F) {
-	f.Add("世界", 8)
-	f.Add("ImagePullBackOff", 1024)
-	f.Fuzz(func(t *testing.T, text string, limit int) {
-		limit = len(cutMark) + (limit&0xfff+0x1000)%0x1000
-		short := cut(text, limit)
-		assert.LessOrEqual(t, len(short), limit)
-		assert.True(t, !utf8.ValidString(text) || utf8.ValidString(short))
-		assert.True(t, len(text) > limit || short == text)
-
-		reason := cleanReason(text, "Fallback")
-		assert.Regexp(t, `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`, reason)
-		assert.LessOrEqual(t, len(reason), maxReason)
-		assert.True(t, strings.Contains(text, reason) || reason != text)
-	})
 }

@@ -1,4 +1,4 @@
-package stages
+package apply
 
 import (
 	"encoding/json"

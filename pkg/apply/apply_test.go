@@ -1,0 +1,172 @@
+package apply
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+var owner = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "settings", UID: "uid-1"}}
+
+// world is an API server, and a cache that shows what it has or nothing.
+type world struct {
+	*Applier
+	server client.Client
+	clock  *clocktesting.FakePassiveClock
+	// blind says that the cache has seen nothing yet.
+	blind bool
+	// calls are the requests that reached the API server.
+	calls []string
+}
+
+func newWorld() *world {
+	w := &world{clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))}
+	counted := func(verb string) { w.calls = append(w.calls, verb) }
+	w.server = fake.NewClientBuilder().WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			counted("get")
+			return c.Get(ctx, key, obj, opts...)
+		},
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			counted("create")
+			return c.Create(ctx, obj, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			counted("patch")
+			return c.Patch(ctx, obj, patch, opts...)
+		},
+	}).Build()
+	w.Applier = New(cached{w.server, w}, w.server, "tests", "example.com/applied", w.clock)
+	return w
+}
+
+// cached reads from the cache.
+type cached struct {
+	client.Client
+	w *world
+}
+
+func (c cached) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if c.w.blind {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
+	}
+	defer func(before []string) { c.w.calls = before }(c.w.calls)
+	return c.Client.Get(ctx, key, obj, opts...)
+}
+
+func (w *world) ensure(t *testing.T, value string) (int, error) {
+	t.Helper()
+	return w.Ensure(t.Context(), owner, &corev1.ConfigMap{Data: map[string]string{"value": value}})
+}
+
+// taken returns the requests since the last call.
+func (w *world) taken() []string {
+	defer func() { w.calls = nil }()
+	return w.calls
+}
+
+func (w *world) stored(t *testing.T) *corev1.ConfigMap {
+	t.Helper()
+	stored := &corev1.ConfigMap{}
+	require.NoError(t, w.server.Get(t.Context(), client.ObjectKeyFromObject(owner), stored))
+	w.taken()
+	return stored
+}
+
+func TestWritesAreCounted(t *testing.T) {
+	w := newWorld()
+	for _, step := range []struct {
+		what, value string
+		writes      int
+		calls       []string
+	}{
+		{"a create", "one", 1, []string{"create"}},
+		{"nothing to do", "one", 0, nil},
+		{"the first change moves the ownership of the fields too", "two", 2, []string{"get", "patch", "patch"}},
+		{"a later change does not", "three", 1, []string{"get", "patch"}},
+	} {
+		writes, err := w.ensure(t, step.value)
+		require.NoError(t, err, step.what)
+		assert.Equal(t, step.writes, writes, step.what)
+		assert.Equal(t, step.calls, w.taken(), step.what)
+	}
+}
+
+func TestAChildIsNotCreatedAgainBeforeTheCacheHasShownIt(t *testing.T) {
+	w := newWorld()
+	w.blind = true
+	_, err := w.ensure(t, "one")
+	require.NoError(t, err)
+	w.taken()
+
+	_, err = w.ensure(t, "one")
+	assert.True(t, apierrors.IsConflict(err), err)
+	assert.Empty(t, w.taken(), "the API server is not asked")
+
+	w.blind = false
+	_, err = w.ensure(t, "one")
+	require.NoError(t, err)
+	assert.Empty(t, w.taken())
+}
+
+func TestAChildThatWasSeenAndIsGoneIsCreatedAtOnce(t *testing.T) {
+	w := newWorld()
+	for range 2 {
+		_, err := w.ensure(t, "one")
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.server.Delete(t.Context(), w.stored(t)))
+	_, err := w.ensure(t, "one")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"create"}, w.taken())
+}
+
+func TestACacheThatLagsForLongIsNotWaitedFor(t *testing.T) {
+	w := newWorld()
+	w.blind = true
+	_, err := w.ensure(t, "one")
+	require.NoError(t, err)
+	before := w.stored(t)
+	w.clock.SetTime(w.clock.Now().Add(catchUp + time.Second))
+	_, err = w.ensure(t, "one")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"create", "get"}, w.taken(), "it is found past the cache")
+	assert.Equal(t, before, w.stored(t))
+}
+
+func TestErrorsTellWhatIsInTheWay(t *testing.T) {
+	going := metav1.Now()
+	ours := *metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("Secret"))
+	for name, c := range map[string]struct {
+		there metav1.ObjectMeta
+		as    any
+		text  string
+	}{
+		"nobody's object":   {metav1.ObjectMeta{}, new(*NotOwnedError), `controlled by nobody`},
+		"somebody's object": {metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "other", UID: "uid-2", Controller: new(true)}}}, new(*NotOwnedError), `controlled by Job "other" (UID uid-2)`},
+		"an object that is going": {metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ours}, DeletionTimestamp: &going, Finalizers: []string{"example.com/hold"}},
+			new(*TerminatingError), `ConfigMap "settings" is being deleted. It is created again once it is gone.`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.there.Namespace, c.there.Name = owner.Namespace, owner.Name
+			w := newWorld()
+			server := fake.NewClientBuilder().WithObjects(&corev1.ConfigMap{ObjectMeta: c.there}).Build()
+			w.Applier = New(server, server, "tests", "example.com/applied", w.clock)
+			writes, err := w.ensure(t, "one")
+			assert.ErrorAs(t, err, c.as)
+			assert.ErrorContains(t, err, c.text)
+			assert.Zero(t, writes)
+		})
+	}
+}
