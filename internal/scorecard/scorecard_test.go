@@ -61,7 +61,7 @@ func TestAPlantedFaultIsFound(t *testing.T) {
 			`The image of container manager is "ghcr.io/beyond10x/loom-operator:0.1.0", which is no reference by digest.`},
 		"an image is not listed": {"loom-images-pinned", csv, `(?m)^  - image: ghcr.io/beyond10x/loom-agent@.*\n    name: loom-agent\n`, "",
 			"which relatedImages lacks."},
-		"an example is refused by the check": {"loom-examples-accepted", csv, `"cron": "\* \* \* \* \*"`, `"cron": "every day"`,
+		"an example is refused by the check": {"loom-examples-accepted", csv, `"cron": "0 7 \* \* \*"`, `"cron": "every day"`,
 			"The example morning-digest is refused: "},
 		"an example has a field that does not exist": {"olm-crds-have-validation", csv, `"serve": \{`, `"server": {`,
 			"The example support-desk has spec.server, which is no field."},

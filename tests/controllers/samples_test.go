@@ -101,7 +101,7 @@ func TestSampleScheduleRecordsItsLastRun(t *testing.T) {
 	assert.Equal(t, new(int32(0)), agent.Status.LastRun.ExitCode)
 	require.NotNil(t, agent.Status.NextRun)
 	columns := w.columns(name)
-	assert.Equal(t, map[string]any{"State": "Running", "Schedule": "* * * * *", "Zone": "Europe/Berlin", "Last Run": "Succeeded", "Last Exit": 0.0},
+	assert.Equal(t, map[string]any{"State": "Running", "Schedule": "0 7 * * *", "Zone": "Europe/Berlin", "Last Run": "Succeeded", "Last Exit": 0.0},
 		pick(columns, "State", "Schedule", "Zone", "Last Run", "Last Exit"))
 	assert.NotEmpty(t, columns["Next Run"])
 }

@@ -65,13 +65,18 @@ func (d *demo) install(ctx context.Context) error {
 }
 
 // apply creates the namespace, which enforces the strictest Pod Security level,
-// and the samples just as they are in config/samples.
+// and the samples just as they are in config/samples. The scheduled one then
+// gets a schedule that does not take a day to be seen.
 func (d *demo) apply(ctx context.Context) error {
 	d.step("Applying the four samples to a namespace that enforces Pod Security level restricted")
 	if _, err := d.cluster.Pipe(ctx, namespaceManifest, "apply", "-f", "-"); err != nil {
 		return fmt.Errorf("make namespace %s: %w", namespace, err)
 	}
-	return d.kubectl(ctx, "apply", "-f", "config/samples", "-f", "config/samples/refused")
+	if err := d.kubectl(ctx, "apply", "-f", "config/samples", "-f", "config/samples/refused"); err != nil {
+		return err
+	}
+	d.step("Letting %s run every minute instead of once a day", scheduled)
+	return d.kubectl(ctx, "patch", "loomagent", scheduled, "--type=merge", `--patch={"spec":{"schedule":{"cron":"* * * * *"}}}`)
 }
 
 // kubectl shows a command, runs it for the samples' namespace, from the root of

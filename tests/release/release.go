@@ -106,6 +106,23 @@ func (w writer) submission(_ context.Context, folder string, _ images) error {
 	return nil
 }
 
+// pin names a bundle's image by digest, as all other images are: a mirror of
+// digests then serves it too, and a node that has it does not pull it.
+func pin(rendered *declcfg.DeclarativeConfig, built pack.Archive) {
+	for i := range rendered.Bundles {
+		b := &rendered.Bundles[i]
+		if b.Image != built.Reference {
+			continue
+		}
+		b.Image = pinned(built)
+		for j := range b.RelatedImages {
+			if b.RelatedImages[j].Image == built.Reference {
+				b.RelatedImages[j].Image = b.Image
+			}
+		}
+	}
+}
+
 // catalog is the rendered catalog of this project, for `opm serve` or an image.
 func (w writer) catalog(ctx context.Context, folder string, built images) (err error) {
 	template, err := os.Open(filepath.Join(w.root, "config", "catalog", "template.yaml"))
@@ -131,6 +148,7 @@ func (w writer) catalog(ctx context.Context, folder string, built images) (err e
 	if err != nil {
 		return err
 	}
+	pin(rendered, built.bundle)
 	var text strings.Builder
 	if err := declcfg.WriteYAML(*rendered, &text); err != nil {
 		return fmt.Errorf("write the catalog: %w", err)

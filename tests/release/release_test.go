@@ -85,7 +85,9 @@ func assertParts(t *testing.T, w writer, folder string, built images) {
 	for _, archive := range built.all() {
 		assert.Contains(t, notes, pinned(archive))
 	}
-	assert.Contains(t, text(t, folder, "catalog/loom-operator/catalog.yaml"), "image: "+built.bundle.Reference)
+	rendered := text(t, folder, "catalog/loom-operator/catalog.yaml")
+	assert.Equal(t, 2, strings.Count(rendered, "image: "+pinned(built.bundle)+"\n"), "the bundle, and among its related images")
+	assert.NotContains(t, rendered, built.bundle.Reference)
 }
 
 func assertMaterials(t *testing.T, w writer, folder string, built images) {
