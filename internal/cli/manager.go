@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -37,6 +39,10 @@ const (
 	// collectAt is how much garbage, in percent of what is in use, is collected
 	// at. The caches hardly change, so half of Go's default costs little CPU.
 	collectAt = 50
+	// giveBackEvery is how often memory that is not in use goes back to the
+	// system, for one collection. Go itself keeps what the last burst took, and
+	// an operator mostly rests.
+	giveBackEvery = 30 * time.Second
 )
 
 type managerFlags struct {
@@ -98,6 +104,7 @@ func (f *managerFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("prepare the manager: %w", err)
 	}
 	ctx := ctrl.SetupSignalHandler()
+	go wait.UntilWithContext(ctx, func(context.Context) { debug.FreeOSMemory() }, giveBackEvery)
 	if err := controllers.Setup(ctx, mgr, controllers.Options{AgentImage: f.agentImage, Namespaces: f.namespaces(), Workers: f.workers}); err != nil {
 		return err
 	}
@@ -132,6 +139,7 @@ func (f *managerFlags) options() ctrl.Options {
 	return ctrl.Options{
 		Scheme:                        newScheme(),
 		Cache:                         controllers.CacheOptions(f.namespaces()),
+		MapperProvider:                newMapper,
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        f.probeAddress,
 		PprofBindAddress:              f.pprofAddress,

@@ -53,8 +53,8 @@ func New(c client.Client, live client.Reader, fieldOwner, annotation string, now
 }
 
 // Ensure makes the child exist with the given values and returns how many writes that took. Name, namespace and
-// controller reference come from the owner when unset; the child of a namespaced owner must be namespaced too, or nothing
-// would ever collect it. Fields that an earlier Ensure set and this one does not are
+// controller reference come from the owner when unset; a namespaced owner cannot have a cluster-scoped child, which nothing
+// would ever collect. Fields that an earlier Ensure set and this one does not are
 // removed; fields of others stay. On return child holds the object as the API server has it.
 //
 // No write is sent when the child carries the digest of what would be applied and every value is still there. An object
@@ -74,7 +74,10 @@ func (a *Applier) Ensure(ctx context.Context, owner, child client.Object) (write
 	}
 	child.GetObjectKind().SetGroupVersionKind(gvk)
 	child.SetName(cmp.Or(child.GetName(), owner.GetName()))
-	child.SetNamespace(cmp.Or(child.GetNamespace(), owner.GetNamespace()))
+	// A kind that the mapper does not know cannot be written either.
+	if namespaced, err := a.client.IsObjectNamespaced(child); namespaced || err != nil {
+		child.SetNamespace(cmp.Or(child.GetNamespace(), owner.GetNamespace()))
+	}
 	err = controllerutil.SetControllerReference(owner, child, a.client.Scheme())
 	if err == nil {
 		err = a.sign(child)
@@ -89,19 +92,19 @@ func (a *Applier) Ensure(ctx context.Context, owner, child client.Object) (write
 }
 
 func (a *Applier) ensure(ctx context.Context, owner, child client.Object) (int, error) {
+	key := created{child.GetObjectKind().GroupVersionKind(), client.ObjectKeyFromObject(child), owner.GetUID()}
 	found, current, err := a.compare(ctx, a.client, owner, child)
-	if err != nil {
+	if found != nil {
+		a.memory.Remove(key)
+	}
+	if err != nil || current {
 		return 0, err
 	}
 	if found == nil {
-		writes, err := a.create(ctx, child)
+		writes, err := a.create(ctx, key, child)
 		if !apierrors.IsAlreadyExists(err) {
 			return writes, err
 		}
-	}
-	a.memory.Remove(createdKey(child))
-	if current {
-		return 0, nil
 	}
 	found, current, err = a.compare(ctx, a.live, owner, child)
 	if err != nil || current {
@@ -115,17 +118,13 @@ func (a *Applier) ensure(ctx context.Context, owner, child client.Object) (int, 
 
 // created is the key of a child that the cache has not shown since it was created.
 type created struct {
-	kind schema.GroupVersionKind
-	name types.NamespacedName
-}
-
-func createdKey(child client.Object) created {
-	return created{child.GetObjectKind().GroupVersionKind(), client.ObjectKeyFromObject(child)}
+	kind  schema.GroupVersionKind
+	name  types.NamespacedName
+	owner types.UID
 }
 
 // create creates the child, but not a second time before the cache has shown the first: the API server would refuse it.
-func (a *Applier) create(ctx context.Context, child client.Object) (writes int, err error) {
-	key := createdKey(child)
+func (a *Applier) create(ctx context.Context, key created, child client.Object) (writes int, err error) {
 	if _, unseen := a.memory.Get(key); unseen {
 		return 0, outdated(child, "the cache has not shown it since it was created")
 	}
@@ -148,12 +147,14 @@ func outdated(child client.Object, why string) error {
 // The fields that a create set are those of an update, which no apply removes. They are made those of an apply first.
 func (a *Applier) apply(ctx context.Context, live, child client.Object) (writes int, err error) {
 	moved, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(a.fieldOwner), a.fieldOwner)
-	if err == nil && moved != nil {
-		writes++
-		err = a.client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, moved))
-	}
 	if err != nil {
-		return writes, err
+		return 0, err
+	}
+	if moved != nil {
+		if err := a.client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, moved)); err != nil {
+			return 0, err
+		}
+		writes++
 	}
 	child.SetResourceVersion(live.GetResourceVersion())
 	object, err := content(child)

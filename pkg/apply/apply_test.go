@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -28,23 +29,30 @@ type world struct {
 	blind bool
 	// calls are the requests that reached the API server.
 	calls []string
+	// before may fail a request, or do something ahead of it.
+	before func(verb string) error
 }
 
 func newWorld() *world {
 	w := &world{clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))}
-	counted := func(verb string) { w.calls = append(w.calls, verb) }
+	counted := func(verb string, do func() error) error {
+		w.calls = append(w.calls, verb)
+		if w.before != nil {
+			if err := w.before(verb); err != nil {
+				return err
+			}
+		}
+		return do()
+	}
 	w.server = fake.NewClientBuilder().WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			counted("get")
-			return c.Get(ctx, key, obj, opts...)
+			return counted("get", func() error { return c.Get(ctx, key, obj, opts...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-			counted("create")
-			return c.Create(ctx, obj, opts...)
+			return counted("create", func() error { return c.Create(ctx, obj, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			counted("patch")
-			return c.Patch(ctx, obj, patch, opts...)
+			return counted("patch", func() error { return c.Patch(ctx, obj, patch, opts...) })
 		},
 	}).Build()
 	w.Applier = New(cached{w.server, w}, w.server, "tests", "example.com/applied", w.clock)
@@ -103,6 +111,25 @@ func TestWritesAreCounted(t *testing.T) {
 	}
 }
 
+// unmoved is an API server where admission undoes every change.
+type unmoved struct{ client.Client }
+
+func (u unmoved) Patch(ctx context.Context, obj client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	return u.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+}
+
+func TestAnApplyThatChangesNothingIsNoWrite(t *testing.T) {
+	w := newWorld()
+	for _, value := range []string{"one", "two"} {
+		_, err := w.ensure(t, value)
+		require.NoError(t, err)
+	}
+	w.Applier = New(unmoved{w.server}, w.server, "tests", "example.com/applied", w.clock)
+	writes, err := w.ensure(t, "three")
+	require.NoError(t, err)
+	assert.Zero(t, writes)
+}
+
 func TestAChildIsNotCreatedAgainBeforeTheCacheHasShownIt(t *testing.T) {
 	w := newWorld()
 	w.blind = true
@@ -138,7 +165,7 @@ func TestACacheThatLagsForLongIsNotWaitedFor(t *testing.T) {
 	_, err := w.ensure(t, "one")
 	require.NoError(t, err)
 	before := w.stored(t)
-	w.clock.SetTime(w.clock.Now().Add(catchUp + time.Second))
+	w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
 	_, err = w.ensure(t, "one")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"create", "get"}, w.taken(), "it is found past the cache")
@@ -157,6 +184,7 @@ func TestErrorsTellWhatIsInTheWay(t *testing.T) {
 		"somebody's object": {metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "other", UID: "uid-2", Controller: new(true)}}}, new(*NotOwnedError), `controlled by Job "other" (UID uid-2)`},
 		"an object that is going": {metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ours}, DeletionTimestamp: &going, Finalizers: []string{"example.com/hold"}},
 			new(*TerminatingError), `ConfigMap "settings" is being deleted. It is created again once it is gone.`},
+		"somebody's object that is going": {metav1.ObjectMeta{DeletionTimestamp: &going, Finalizers: []string{"example.com/hold"}}, new(*NotOwnedError), `controlled by nobody`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.there.Namespace, c.there.Name = owner.Namespace, owner.Name
@@ -169,4 +197,14 @@ func TestErrorsTellWhatIsInTheWay(t *testing.T) {
 			assert.Zero(t, writes)
 		})
 	}
+}
+
+func TestAReadThatFailsIsThatError(t *testing.T) {
+	w := newWorld()
+	w.before = func(string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "settings", errors.New("no"))
+	}
+	_, err := w.ensure(t, "one")
+	assert.True(t, apierrors.IsForbidden(err), err)
+	assert.Empty(t, w.taken(), "nothing follows it")
 }

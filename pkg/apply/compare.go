@@ -18,7 +18,7 @@ import (
 )
 
 // compare reads what is there under the child's name, nil when nothing is, and tells whether it is as it should be. The
-// child is then what was found.
+// child is then what was found. What was found is returned with an error about it too.
 func (a *Applier) compare(ctx context.Context, reader client.Reader, owner, child client.Object) (found client.Object, current bool, err error) {
 	kind, found := child.GetObjectKind().GroupVersionKind(), twin(child)
 	switch err := reader.Get(ctx, client.ObjectKeyFromObject(child), found); {
@@ -27,9 +27,9 @@ func (a *Applier) compare(ctx context.Context, reader client.Reader, owner, chil
 	case err != nil:
 		return nil, false, err
 	case !metav1.IsControlledBy(found, owner):
-		return nil, false, notOwned(kind.Kind, found)
+		return found, false, notOwned(kind.Kind, found)
 	case !found.GetDeletionTimestamp().IsZero():
-		return nil, false, &TerminatingError{Kind: kind.Kind, Name: found.GetName()}
+		return found, false, &TerminatingError{Kind: kind.Kind, Name: found.GetName()}
 	}
 	found.GetObjectKind().SetGroupVersionKind(kind)
 	current, err = a.current(found, child)
@@ -63,8 +63,9 @@ func (a *Applier) remember(child client.Object) {
 	a.memory.Add(child.GetUID(), child.GetResourceVersion(), rememberFor)
 }
 
-// covers tells whether live carries every value of intent. Others may add fields and list items (a sidecar, an
-// environment variable); a list of plain values, such as arguments, has to be the same.
+// covers tells whether live carries every value of intent. Others may add fields, and items to a list whose items have
+// names (a sidecar, an environment variable). Any other list, such as arguments or the rules of a policy, has as many
+// items and each covers its own.
 func covers(live, intent any) bool {
 	switch intent := intent.(type) {
 	case map[string]any:
@@ -75,17 +76,22 @@ func covers(live, intent any) bool {
 		return ok
 	case []any:
 		live, _ := live.([]any)
-		for i, item := range intent {
-			_, object := item.(map[string]any)
-			if object && !slices.ContainsFunc(live, func(have any) bool { return covers(have, item) }) ||
-				!object && (len(live) != len(intent) || !reflect.DeepEqual(live[i], item)) {
-				return false
+		if len(intent) > 0 && !slices.ContainsFunc(intent, nameless) {
+			missing := func(item any) bool {
+				return !slices.ContainsFunc(live, func(have any) bool { return covers(have, item) })
 			}
+			return !slices.ContainsFunc(intent, missing)
 		}
-		return true
+		return slices.EqualFunc(live, intent, covers)
 	default:
 		return intent == nil || reflect.DeepEqual(live, intent)
 	}
+}
+
+// nameless tells whether an item lacks that by which the API tells the items of most lists apart.
+func nameless(item any) bool {
+	object, _ := item.(map[string]any)
+	return object["name"] == nil
 }
 
 // sign puts a digest of the child, without its status, into the annotation.
@@ -98,21 +104,24 @@ func (a *Applier) sign(child client.Object) (err error) {
 	annotations[a.annotation] = "" // The digest is not part of itself.
 	child.SetAnnotations(annotations)
 	var text []byte
+	var object map[string]any
 	// The kinds of Kubernetes have a protobuf form, which costs a tenth of JSON. Other kinds may have inherited its
 	// method from something that they embed.
 	if proto, ok := child.(interface{ Marshal() ([]byte, error) }); ok && strings.HasPrefix(reflect.TypeOf(child).Elem().PkgPath(), "k8s.io/api/") {
 		text, err = proto.Marshal()
-	} else {
-		text, err = json.Marshal(child)
+	} else if object, err = content(child); err == nil {
+		text, err = json.Marshal(object)
 	}
 	digest := sha256.Sum256(text)
 	annotations[a.annotation] = hex.EncodeToString(digest[:16])
+	child.SetAnnotations(annotations)
 	return err
 }
 
 // content returns what is applied of a child.
 func content(child client.Object) (map[string]any, error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(child)
+	object = maps.Clone(object) // That of an unstructured child is the child itself.
 	delete(object, "status")
 	return object, err
 }

@@ -54,8 +54,8 @@ func (b *Builder[T]) Embed(stages ...*Stage[T]) *Builder[T] {
 	return b
 }
 
-// Summarize registers a function that is called once in every pass, after the stages ran and their conditions are
-// staged, and before the status is written. It may set the status and further conditions.
+// Summarize registers a function that is called once in every pass that reports, after the stages ran and their
+// conditions are staged, and before the status is written. It may set the status and further conditions.
 func (b *Builder[T]) Summarize(f func(pass *Pass[T], outcome Outcome)) *Builder[T] {
 	b.summarize = f
 	return b
@@ -98,8 +98,8 @@ func (c *Controller[T]) check() error {
 	switch {
 	case reflect.TypeFor[T]().Kind() != reflect.Pointer:
 		return fmt.Errorf("For needs a pointer to an API type, not %s", reflect.TypeFor[T]())
-	case c.name == "":
-		return errors.New("the controller needs a name")
+	case c.name == "" || c.fieldOwner == "" || c.annotation == "" || c.clock == nil:
+		return errors.New("the controller needs a name, a field owner, an annotation and a clock")
 	case c.every < 0 || min(c.timeout, c.eventBudget, c.eventTimeout) <= 0:
 		return errors.New("the options Every, Timeout and EventBudget need positive durations")
 	case c.eventNamespace != metav1.NamespaceDefault && c.eventNamespace != metav1.NamespaceSystem:

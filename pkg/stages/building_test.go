@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -31,6 +32,10 @@ func TestBuildingNamesTheCulprits(t *testing.T) {
 		"no entry point": {func(b *builder) {}, []string{"exactly one entry point", "found []"}},
 		"a namespace of Events that the API server refuses": {func(b *builder) { *b = *stages.For[*Settings]("x", stages.EventNamespace("audit")).Reconcile(succeed) }, []string{`"audit"`, "kube-system"}},
 		"no name":                  {func(b *builder) { *b = *stages.For[*Settings]("").Reconcile(succeed) }, []string{"needs a name"}},
+		"no field owner":           {func(b *builder) { *b = *stages.For[*Settings]("x", stages.FieldOwner("")).Reconcile(succeed) }, []string{"a field owner"}},
+		"no annotation":            {func(b *builder) { *b = *stages.For[*Settings]("x", stages.AppliedAnnotation("")).Reconcile(succeed) }, []string{"an annotation"}},
+		"no clock":                 {func(b *builder) { *b = *stages.For[*Settings]("x", stages.Clock(nil)).Reconcile(succeed) }, []string{"a clock"}},
+		"a root after something":   {func(b *builder) { b.Root().After("A").Do(succeed) }, []string{`a reconcile handler is the whole controller`, `cannot come after ["A"]`}},
 		"two of them":              {func(b *builder) { b.Reconcile(succeed).Stage("A").Do(succeed) }, []string{"exactly one entry point", `"a reconcile handler" "stage \"A\""`}},
 		"all of them":              {func(b *builder) { b.Reconcile(succeed).Root().Otherwise(succeed); b.Stage("A").Do(succeed) }, []string{"a reconcile handler", "root cases", `stage \"A\"`}},
 		"Reconcile twice":          {func(b *builder) { b.Reconcile(succeed).Reconcile(succeed) }, []string{`found ["a reconcile handler" "a reconcile handler"]`}},
@@ -68,7 +73,11 @@ func TestBuildingNamesTheCulprits(t *testing.T) {
 		"a cycle of cases": {func(b *builder) {
 			b.Root().Case("x", yes, succeed, "y").Case("y", yes, succeed, "x").Otherwise(succeed)
 		}, []string{`cases has a cycle`, `"x" after ["y"], "y" after ["x"]`}},
-		"a case after a missing one":      {func(b *builder) { b.Root().Case("x", yes, succeed, "y").Otherwise(succeed) }, []string{`"x" after ["y"]`}},
+		"a case after a missing one": {func(b *builder) { b.Root().Case("x", yes, succeed, "y").Otherwise(succeed) }, []string{`"x" after ["y"]`}},
+		"an otherwise after a missing one": {func(b *builder) {
+			b.Stage("A").Cases = []stages.Case[*Settings]{{Name: "else", Do: succeed, After: []string{"Nowhere"}}}
+		}, []string{`"else" after ["Nowhere"]`}},
+		"a case named as the otherwise":   {func(b *builder) { b.Root().Case("otherwise", yes, succeed).Otherwise(succeed) }, []string{`case name "otherwise" is empty or used twice`}},
 		"an embedded stage that is nil":   {func(b *builder) { b.Embed(&stages.Stage[*Settings]{Condition: "A", Handler: succeed}, nil) }, []string{"stage 2 of 2 is nil"}},
 		"several faults at the same time": {func(b *builder) { b.Stage("A"); b.Stage("Ready").Do(succeed) }, []string{`stage "A": a handler`, `stage "Ready"`, "is open"}},
 	}
@@ -97,12 +106,27 @@ func TestBuildingChecksOptions(t *testing.T) {
 			assert.ErrorContains(t, stages.For[*Settings]("settings", option).Reconcile(succeed).Validate(), "positive")
 		})
 	}
-	_, err := stages.For[*Settings]("settings").Reconcile(succeed).Build(fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build(), nil)
+	without := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build()
+	_, err := stages.For[*Settings]("settings").Reconcile(succeed).Build(without, nil)
 	assert.ErrorContains(t, err, "lacks events.k8s.io/v1")
+	_, err = stages.For[*Settings]("settings", stages.Events(false)).Reconcile(succeed).Build(without, nil)
+	assert.NoError(t, err)
 	noop := func(context.Context, *stages.Pass[*corev1.ConfigMap]) error { return nil }
 	assert.ErrorContains(t, stages.For[*corev1.ConfigMap]("maps", stages.ReportStatus(true)).Reconcile(noop).Validate(),
 		"*v1.ConfigMap cannot report status", "built-in kinds are not opted in")
 	assert.NoError(t, stages.For[*corev1.ConfigMap]("maps").Reconcile(noop).Validate())
+}
+
+// statusless implements stages.Reporter and has nowhere to keep a report.
+type statusless struct{ corev1.ConfigMap }
+
+func (*statusless) GetConditions() []metav1.Condition { return nil }
+func (*statusless) SetConditions([]metav1.Condition)  {}
+func (*statusless) SetObservedGeneration(int64)       {}
+
+func TestAReporterNeedsAFieldStatus(t *testing.T) {
+	noop := func(context.Context, *stages.Pass[*statusless]) error { return nil }
+	assert.ErrorContains(t, stages.For[*statusless]("statusless").Reconcile(noop).Validate(), "*stages_test.statusless cannot report status: it has no field Status")
 }
 
 func TestOnlyAPointerToAnAPITypeCanBeReconciled(t *testing.T) {

@@ -71,7 +71,7 @@ func (c *Controller[T]) Reconcile(ctx context.Context, obj T) (reconcile.Result,
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return reconcile.Result{}, ctx.Err()
 	}
-	if c.repeats(obj, err) {
+	if stale(err) && c.again(obj) {
 		return restart, nil
 	}
 	return c.finish(context.WithoutCancel(ctx), pass, pass.outcome(err))
@@ -80,13 +80,9 @@ func (c *Controller[T]) Reconcile(ctx context.Context, obj T) (reconcile.Result,
 // restarts is a primary's UID in the memory, which has how many passes in a row were repeated.
 type restarts types.UID
 
-// repeats tells whether a pass that ended in err is to be repeated quietly.
-func (c *Controller[T]) repeats(obj T, err error) bool {
+// again counts a pass that ended in a conflict, and tells whether it is to be repeated quietly.
+func (c *Controller[T]) again(obj T) bool {
 	key := restarts(obj.GetUID())
-	if !stale(err) {
-		c.memory.Remove(key)
-		return false
-	}
 	before, _ := c.memory.Get(key)
 	count, _ := before.(int)
 	c.memory.Add(key, count+1, rememberFor)
@@ -152,12 +148,15 @@ func (c *Controller[T]) finish(ctx context.Context, pass *Pass[T], outcome Outco
 	pass.complete()
 	written, err := c.writeStatus(ctx, pass)
 	switch {
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err) && c.again(pass.base):
 		return restart, nil
 	case apierrors.IsNotFound(err):
 		return reconcile.Result{}, nil // The object is gone, and its status with it.
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("write the status of %s: %w", answer{outcome}.Error(), err)
+	}
+	if !stale(outcome.Err) {
+		c.memory.Remove(restarts(pass.base.GetUID()))
 	}
 	c.sendEvents(ctx, pass, outcome)
 	if written || pass.writes > 0 {

@@ -48,8 +48,8 @@
 //	a conflict          as before          as before    as before  a new pass soon, quietly; the 51st in a row is an error
 //	(shutdown)          as before          as before    as before  nothing is written
 //
-// Outcomes are found through wrapping. An ordinary error shows users the stage and the class of the error, never its
-// text, which may hold secrets; the text goes to the log. Use [Fail] to say more.
+// Outcomes are found through wrapping; of several the first counts. An ordinary error shows users the stage and the class
+// of the error, never its text, which may hold secrets; the text goes to the log. Use [Fail] to say more.
 //
 // # Status
 //

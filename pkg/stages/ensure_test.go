@@ -358,58 +358,6 @@ func TestGetReadsLive(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestSaveMarksBeforeTheStatus(t *testing.T) {
-	obj := newSettings()
-	obj.Annotations = map[string]string{"old": "1", "other": "kept"}
-	w := newWorld(t, obj)
-	var order []string
-	w.before = func(_ context.Context, what string, _ client.Object) error { order = append(order, what); return nil }
-	_, err := w.pass(w.chain([]handler{func(ctx context.Context, p pass) error {
-		p.Object().Status.Checksum = "kept"
-		p.Object().Annotations["new"] = "2"
-		delete(p.Object().Annotations, "old")
-		if err := p.Save(ctx); err != nil {
-			return err
-		}
-		assert.Equal(t, map[string]string{"new": "2", "other": "kept"}, w.get().Annotations)
-		p.Object().Annotations["late"] = "lost"
-		return errSecret
-	}}))
-	require.Error(t, err)
-	assert.Equal(t, []string{"patch", "status"}, order)
-	assert.Equal(t, map[string]string{"new": "2", "other": "kept"}, w.get().Annotations)
-	assert.Equal(t, "kept", w.get().Status.Checksum)
-}
-
-func TestAPassWaitsForTheCacheToSeeTheOwnMark(t *testing.T) {
-	w := newWorld(t)
-	old, calls := w.get(), 0
-	c := w.plain(func(ctx context.Context, p pass) error {
-		calls++
-		p.Object().Annotations = map[string]string{"new": "1"}
-		return p.Save(ctx)
-	}, stages.ReportStatus(false))
-	for range 2 {
-		_, err := c.Reconcile(w.context(), old)
-		require.NoError(t, err)
-	}
-	assert.Equal(t, 1, calls)
-}
-
-func TestASaveOnAnOldReadRestartsThePass(t *testing.T) {
-	w := newWorld(t)
-	old, obj := w.get(), w.get()
-	obj.Labels = map[string]string{"somebody": "else"}
-	require.NoError(t, w.client.Update(t.Context(), obj))
-	result, err := w.plain(func(ctx context.Context, p pass) error {
-		p.Object().Annotations = map[string]string{"new": "1"}
-		return p.Save(ctx)
-	}).Reconcile(w.context(), old)
-	require.NoError(t, err)
-	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
-	assert.Empty(t, w.get().Annotations)
-}
-
 func TestEnsureRefusesAnObjectOfTheAPIServer(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.pass(w.plain(func(ctx context.Context, p pass) error {

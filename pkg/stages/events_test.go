@@ -120,6 +120,24 @@ func TestRepeatedEventsAreSuppressed(t *testing.T) {
 	assert.Equal(t, 2, w.taken()["event"], "a new generation is a new occurrence")
 }
 
+func TestAnotherActionOrObjectIsNoRepetition(t *testing.T) {
+	other := newSettings()
+	other.Name, other.UID = "other", "uid-2"
+	w := newWorld(t, newSettings(), other)
+	c := w.plain(func(_ context.Context, p pass) error {
+		p.Event("Normal", "Moved", "Load", "It is loaded.")
+		p.Event("Normal", "Moved", "Unload", "It is unloaded.")
+		return nil
+	}, quiet()...)
+	var list SettingsList
+	require.NoError(t, w.client.List(t.Context(), &list))
+	for _, obj := range list.Items {
+		_, err := c.Reconcile(w.context(), &obj)
+		require.NoError(t, err)
+		assert.Equal(t, 2, w.taken()["event"], obj.Name)
+	}
+}
+
 func TestTheEventQueueIsBounded(t *testing.T) {
 	w := newWorld(t)
 	var many []string
@@ -144,6 +162,16 @@ func TestLongNotesAreCutBetweenCharacters(t *testing.T) {
 	assert.LessOrEqual(t, len(e.Action), 128)
 	assert.LessOrEqual(t, len(e.Reason), 128)
 	assert.True(t, utf8.ValidString(e.Note) && utf8.ValidString(e.Action))
+}
+
+func TestALongNameIsCutInTheReportingInstance(t *testing.T) {
+	w := newWorld(t)
+	name := strings.Repeat("s", 128)
+	_, err := w.pass(w.build(stages.For[*Settings](name, w.options(quiet()...)...).Reconcile(say("One"))))
+	require.NoError(t, err)
+	require.Len(t, w.sentEvents(), 1)
+	assert.Equal(t, name, w.sentEvents()[0].ReportingController)
+	assert.Len(t, w.sentEvents()[0].ReportingInstance, 128)
 }
 
 func TestTransitionsGiveNormalAndFailuresWarningEvents(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 
 // SetupWithManager registers the controller: it asks the API where the status goes ([Controller.Discover]), watches the
 // primary and the children named by [Owns], and backs off with [RateLimiter]. The extend functions may add watches of
-// dependencies and further options.
+// dependencies, and options, which replace all others: name [RateLimiter] among them.
 func (c *Controller[T]) SetupWithManager(mgr manager.Manager, extend ...func(*builder.Builder)) error {
 	api, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err == nil {

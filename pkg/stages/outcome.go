@@ -95,10 +95,10 @@ func IsVerdict(err error) bool {
 var errPanic = errors.New("panic")
 
 // stale tells whether err says that the pass worked on an old version of an object. Two field managers that claim one
-// field are a conflict too, but one that no new pass resolves.
+// field are a conflict too, but one that no new pass resolves, and so is one that the handler calls terminal.
 func stale(err error) bool {
 	_, worded := errors.AsType[answer](err)
-	return apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) && !worded
+	return apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) && !worded && !errors.Is(err, reconcile.TerminalError(nil))
 }
 
 // outcome puts what the handlers returned into the words that users see. An error without words of its own shows the

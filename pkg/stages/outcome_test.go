@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/beyond10x/loom-operator/pkg/stages"
@@ -60,6 +58,7 @@ func TestOutcomes(t *testing.T) {
 		"joined errors":                 {given: errors.Join(errSecret, quotaError{}), active: "False/Error", fails: true},
 		"a terminal error":              {given: stages.Terminal(errForbidden), active: "False/Forbidden", fails: true, terminal: true},
 		"a wrapped terminal error":      {given: wrap(stages.Terminal(errSecret)), active: "False/Error", fails: true, terminal: true},
+		"a terminal conflict":           {given: stages.Terminal(errStale), active: "False/Conflict", fails: true, terminal: true},
 		"a conflict put into words":     {given: stages.Fail("Down", "It is down.", errStale), active: "False/Down", fails: true},
 	}
 	for name, c := range cases {
@@ -79,6 +78,24 @@ func TestOutcomes(t *testing.T) {
 				assert.NotEmpty(t, condition.Message)
 				assert.NotContains(t, condition.Message, "hunter2")
 			}
+		})
+	}
+}
+
+func TestAVerdictIsAnAnswerOfTheDomain(t *testing.T) {
+	for name, c := range map[string]struct {
+		given error
+		want  bool
+	}{
+		"nothing":              {nil, false},
+		"a wait":               {stages.Wait("NotYet", "Not yet.", 0), true},
+		"a stop":               {stages.Stop("Refused", "Refused."), true},
+		"a failure with words": {stages.Fail("Down", "It is down.", errSecret), false},
+		"an ordinary error":    {errSecret, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, stages.IsVerdict(c.given))
+			assert.Equal(t, c.want, stages.IsVerdict(fmt.Errorf("wrapped: %w", c.given)))
 		})
 	}
 }
@@ -156,47 +173,6 @@ func TestReachedGivesTheTrueConditionItsWords(t *testing.T) {
 	assert.Equal(t, "Serving it is.", c.Message)
 }
 
-func TestATimeoutReportsAndRetries(t *testing.T) {
-	w := newWorld(t)
-	c := w.chain([]handler{func(ctx context.Context, _ pass) error {
-		<-ctx.Done()
-		return errors.New("the client gave up")
-	}, succeed}, stages.Timeout(time.Millisecond))
-	_, err := w.pass(c)
-	require.ErrorContains(t, err, "not finished after 1ms")
-	assert.NotErrorIs(t, err, reconcile.TerminalError(nil))
-	assert.Equal(t, "False/Timeout", w.conditions()["Condition1"])
-}
-
-func TestATimeoutBetweenStagesIsATimeout(t *testing.T) {
-	w := newWorld(t)
-	c := w.chain([]handler{func(ctx context.Context, _ pass) error { <-ctx.Done(); return nil }, succeed}, stages.Timeout(time.Millisecond))
-	_, err := w.pass(c)
-	require.Error(t, err)
-	assert.Equal(t, map[string]string{"Condition1": "True/Succeeded", "Condition2": "False/Timeout", "Ready": "False/Timeout"}, w.conditions())
-}
-
-func TestShutdownStopsWithoutAFailureWrite(t *testing.T) {
-	w := newWorld(t)
-	ctx, shutDown := context.WithCancel(w.context())
-	later := 0
-	c := w.chain([]handler{func(ctx context.Context, _ pass) error { shutDown(); return nil }, func(context.Context, pass) error { later++; return nil }})
-	_, err := c.Reconcile(ctx, w.get())
-	assert.ErrorIs(t, err, context.Canceled)
-	assert.Zero(t, later)
-	assert.Empty(t, w.taken())
-}
-
-func TestShutdownKeepsTheReportOfAFinishedPass(t *testing.T) {
-	w := newWorld(t)
-	ctx, shutDown := context.WithCancel(w.context())
-	w.before = func(ctx context.Context, what string, _ client.Object) error { return ctx.Err() }
-	c := w.plain(func(context.Context, pass) error { shutDown(); return nil })
-	_, err := c.Reconcile(ctx, w.get())
-	require.NoError(t, err)
-	assert.Equal(t, map[string]int{"status": 1}, w.taken())
-}
-
 func TestAPanicIsAFailureOfThatObject(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.pass(w.chain([]handler{func(context.Context, pass) error { panic("hunter2") }}))
@@ -254,15 +230,6 @@ func TestErrorsBackOff(t *testing.T) {
 	assert.Greater(t, len(seen), 10, "the delays have jitter")
 	limiter.Forget(item)
 	assert.LessOrEqual(t, limiter.When(item), time.Second, "a success starts afresh")
-}
-
-func TestAStaleReadRestartsQuietly(t *testing.T) {
-	w := newWorld(t)
-	result, err := w.pass(w.chain([]handler{give(fmt.Errorf("apply: %w", errStale))}))
-	require.NoError(t, err)
-	assert.Equal(t, 200*time.Millisecond, result.RequeueAfter)
-	assert.Empty(t, w.taken())
-	assert.Empty(t, w.errors)
 }
 
 func TestADeletedObjectIsLeftAlone(t *testing.T) {
@@ -324,15 +291,6 @@ func TestAPanicInSummarizeFailsThePass(t *testing.T) {
 	assert.Equal(t, "False/Forbidden", w.conditions()["Ready"])
 }
 
-func TestTwoOwnersOfOneFieldAreAFailure(t *testing.T) {
-	w := newWorld(t)
-	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "x", errSecret)
-	conflict.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict}}
-	_, err := w.pass(w.plain(give(conflict)))
-	require.Error(t, err, "no new pass resolves it")
-	assert.Equal(t, "False/Conflict", w.conditions()["Ready"])
-}
-
 func TestKindsWithoutConditionsRunTheSameWay(t *testing.T) {
 	child := &corev1.ConfigMap{}
 	child.Name, child.Namespace = key.Name, key.Namespace
@@ -360,4 +318,25 @@ func TestOneLogLineForAPassThatChangedSomething(t *testing.T) {
 	_, err = w.pass(c)
 	require.NoError(t, err)
 	assert.Len(t, w.lines, 1, "nothing for a pass that changed nothing")
+}
+
+func TestOneLogLineForAPassThatWroteSomethingElse(t *testing.T) {
+	for name, h := range map[string]handler{
+		"a child": func(ctx context.Context, p pass) error { return p.Ensure(ctx, data("message", "hello")) },
+		"the object": func(ctx context.Context, p pass) error {
+			p.Object().Labels = map[string]string{"saved": "yes"}
+			return p.Save(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c := w.plain(h, stages.ReportStatus(false))
+			for range 2 {
+				_, err := w.pass(c)
+				require.NoError(t, err)
+				require.Len(t, w.lines, 1)
+				assert.Contains(t, w.lines[0], `"statusWritten"=false "otherWrites"=1`)
+			}
+		})
+	}
 }

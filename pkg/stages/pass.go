@@ -105,8 +105,9 @@ func (p *Pass[T]) Save(ctx context.Context) error {
 	}
 	p.writes++
 	c.memory.Add(edited.GetUID(), edited.GetResourceVersion(), catchUp)
-	p.base = edited
-	p.object.SetResourceVersion(edited.GetResourceVersion())
+	p.base, edited = edited, clone(edited)
+	copyStatus(edited, p.object)
+	reflect.ValueOf(p.object).Elem().Set(reflect.ValueOf(edited).Elem())
 	return nil
 }
 

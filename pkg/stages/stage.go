@@ -113,36 +113,36 @@ func (s *Stage[T]) compile() (Handler[T], error) {
 	switch {
 	case s.Handler != nil && len(s.Cases) > 0:
 		return nil, fmt.Errorf("%s has both a handler and cases", s)
+	case s.Condition == "" && len(s.Dependencies) > 0:
+		return nil, fmt.Errorf("%s is the whole controller, so it cannot come after %q", s, s.Dependencies)
 	case s.Handler != nil:
 		return s.Handler, nil
 	}
 	var errs []error
-	var branches []Case[T]
-	var otherwise []Handler[T]
+	var conditional []string
 	for _, c := range s.Cases {
 		if c.Do == nil {
 			errs = append(errs, fmt.Errorf("case %q has no handler", c.Name))
 		}
-		if c.When == nil {
-			otherwise = append(otherwise, c.Do)
-		} else {
-			branches = append(branches, c)
+		if c.When != nil {
+			conditional = append(conditional, c.Name)
 		}
 	}
-	if len(otherwise) != 1 {
-		errs = append(errs, fmt.Errorf("a handler is needed, or cases with exactly one otherwise, found %d", len(otherwise)))
+	if otherwise := len(s.Cases) - len(conditional); otherwise != 1 {
+		errs = append(errs, fmt.Errorf("a handler is needed, or cases with exactly one otherwise, found %d", otherwise))
 	}
-	branches, err := inOrder("case", branches, func(c Case[T]) (string, []string) { return c.Name, c.After })
+	branches, err := inOrder("case", s.Cases, func(c Case[T]) (string, []string) {
+		if c.When == nil {
+			return c.Name, slices.Concat(conditional, c.After)
+		}
+		return c.Name, c.After
+	})
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, fmt.Errorf("%s: %w", s, err)
 	}
 	return func(ctx context.Context, pass *Pass[T]) error {
-		for _, c := range branches {
-			if c.When(pass.Object(), pass) {
-				return c.Do(ctx, pass)
-			}
-		}
-		return otherwise[0](ctx, pass)
+		chosen := slices.IndexFunc(branches, func(c Case[T]) bool { return c.When == nil || c.When(pass.Object(), pass) })
+		return branches[chosen].Do(ctx, pass)
 	}, nil
 }
 

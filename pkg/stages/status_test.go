@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -97,70 +96,6 @@ func TestPartialEditsOfSpecAndMetadataNeverPersist(t *testing.T) {
 			assert.Empty(t, obj.Labels)
 			assert.Equal(t, "explicit", obj.Status.Checksum)
 			assert.Equal(t, map[string]int{"status": 1}, w.taken())
-		})
-	}
-}
-
-func TestAModifiedPrimaryIsSavedAfterSuccess(t *testing.T) {
-	w := newWorld(t)
-	b := stages.For[*Settings]("settings", w.options()...)
-	b.Root().Otherwise(func(ctx context.Context, p pass) error {
-		p.Object().Labels = map[string]string{"saved": "yes"}
-		p.Object().Status.Checksum = "reported"
-		return p.Save(ctx)
-	})
-	_, err := w.pass(w.build(b))
-	require.NoError(t, err)
-	assert.Equal(t, map[string]int{"patch": 1, "status": 1}, w.taken())
-	assert.Equal(t, map[string]string{"saved": "yes"}, w.get().Labels)
-	assert.Equal(t, "reported", w.get().Status.Checksum)
-	assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
-
-	_, err = w.pass(w.build(b))
-	require.NoError(t, err)
-	assert.Empty(t, w.taken(), "nothing to save the second time")
-}
-
-func TestASaveLeavesTheStatusAlone(t *testing.T) {
-	w := newWorldWithoutSubresource(t)
-	c := w.plain(func(ctx context.Context, p pass) error {
-		p.Object().Labels = map[string]string{"saved": "yes"}
-		p.Object().Status.Checksum = "staged"
-		err := p.Save(ctx)
-		assert.Equal(t, map[string]string{"saved": "yes"}, w.get().Labels)
-		assert.Empty(t, w.get().Status.Checksum, "the status is written at the end")
-		return err
-	})
-	require.NoError(t, c.Discover(&resources{names: []string{"settings"}}))
-	_, err := w.pass(c)
-	require.NoError(t, err)
-	assert.Equal(t, map[string]int{"patch": 2}, w.taken())
-	assert.Equal(t, "staged", w.get().Status.Checksum)
-	assert.Equal(t, "True/Succeeded", w.conditions()["Ready"])
-}
-
-func TestASaveThatFailsFailsThePass(t *testing.T) {
-	for name, c := range map[string]struct {
-		err   error
-		ready string
-	}{
-		"refused":  {errForbidden, "False/Forbidden"},
-		"conflict": {errStale, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.before = func(_ context.Context, what string, _ client.Object) error {
-				if what == "patch" {
-					return c.err
-				}
-				return nil
-			}
-			_, err := w.pass(w.plain(func(ctx context.Context, p pass) error {
-				p.Object().Labels = map[string]string{"a": "b"}
-				return p.Save(ctx)
-			}))
-			assert.Equal(t, name == "refused", err != nil)
-			assert.Equal(t, c.ready, w.conditions()["Ready"])
 		})
 	}
 }
@@ -311,59 +246,6 @@ func TestReasonsAreMadeAcceptable(t *testing.T) {
 	}
 }
 
-func TestAConflictRestartsQuietly(t *testing.T) {
-	w := newWorld(t)
-	old := w.get()
-	obj := w.get()
-	obj.Labels = map[string]string{"somebody": "else"}
-	require.NoError(t, w.client.Update(t.Context(), obj))
-	w.taken()
-	calls := 0
-	c := w.plain(func(context.Context, pass) error { calls++; return errSecret }, stages.Events(true))
-
-	result, err := c.Reconcile(w.context(), old)
-	require.NoError(t, err)
-	assert.Equal(t, reconcile.Result{RequeueAfter: 200 * time.Millisecond}, result)
-	assert.Empty(t, w.errors)
-	assert.Equal(t, map[string]int{"status": 1}, w.taken(), "one attempt, no Events")
-
-	_, err = w.pass(c)
-	require.Error(t, err)
-	assert.Equal(t, 2, calls, "the whole reconcile runs again")
-	assert.Equal(t, "False/Error", w.conditions()["Ready"])
-}
-
-// What answers with a conflict again and again is not a cache that lags.
-func TestALastingConflictIsReportedAndBacksOff(t *testing.T) {
-	w := newWorld(t)
-	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "settings", errSecret)
-	refusal := error(conflict)
-	c := w.plain(func(context.Context, pass) error { return refusal })
-	quietly := func() {
-		t.Helper()
-		for range 50 {
-			result, err := w.pass(c)
-			require.NoError(t, err)
-			require.Equal(t, reconcile.Result{RequeueAfter: 200 * time.Millisecond}, result)
-		}
-		assert.Empty(t, w.taken())
-	}
-	quietly()
-	for range 2 {
-		_, err := w.pass(c)
-		require.ErrorIs(t, err, refusal, "the queue backs off")
-	}
-	assert.Equal(t, map[string]string{"Ready": "False/Conflict"}, w.conditions())
-	assert.Equal(t, map[string]int{"status": 1}, w.taken())
-
-	refusal = nil
-	_, err := w.pass(c)
-	require.NoError(t, err)
-	w.taken()
-	refusal = conflict
-	quietly()
-}
-
 func TestTheStatusWriteIsGuardedByUIDAndResourceVersion(t *testing.T) {
 	w := newWorld(t)
 	old := w.get()
@@ -440,7 +322,8 @@ type resources struct {
 func (r *resources) ServerResourcesForGroupVersion(string) (*metav1.APIResourceList, error) {
 	list := &metav1.APIResourceList{}
 	for _, name := range r.names {
-		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: "Settings"})
+		plural, _, _ := strings.Cut(name, "/")
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: map[string]string{"settings": "Settings", "others": "Other"}[plural]})
 	}
 	return list, r.err
 }
@@ -452,7 +335,7 @@ func TestDiscoveryDecidesWhereStatusGoes(t *testing.T) {
 		observed int64
 	}{
 		"to the subresource":        {[]string{"settings", "settings/status"}, map[string]int{"status": 1}, 3},
-		"to the object without one": {[]string{"settings", "settings/scale"}, map[string]int{"patch": 1}, 0},
+		"to the object without one": {[]string{"settings", "settings/scale", "others/status"}, map[string]int{"patch": 1}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

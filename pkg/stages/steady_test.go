@@ -77,7 +77,7 @@ func BenchmarkSteadyPass(b *testing.B) {
 	}
 }
 
-// The number is about twice what it takes. An apply patch or the JSON of a child would cost hundreds more.
+// The number is about twice what it takes. An apply patch would cost hundreds more.
 func TestASteadyPassBuildsNoPatch(t *testing.T) {
 	c, obj := steady(t)
 	allocations := testing.AllocsPerRun(100, func() {

@@ -38,10 +38,7 @@ func (t trial) crowd(ctx context.Context, p *plane, o *operator) (float64, error
 	if err := group.Wait(); err != nil {
 		return 0, err
 	}
-	if err := o.rest(ctx); err != nil {
-		return 0, err
-	}
-	running, err := memoryOf(o.Process().Pid)
+	running, err := o.atRest(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -57,10 +54,7 @@ func (o *operator) fresh(ctx context.Context, agents int) (memory, error) {
 	if _, err := o.again(ctx, agents); err != nil {
 		return memory{}, err
 	}
-	if err := o.rest(ctx); err != nil {
-		return memory{}, err
-	}
-	return memoryOf(o.Process().Pid)
+	return o.atRest(ctx)
 }
 
 // unrelated is the i-th object that has nothing to do with the operator, in the

@@ -105,20 +105,22 @@ func figures() []figure {
 	}
 }
 
-// tolerance is what is left of a number that is exact when it was divided.
-const tolerance = 1e-9
-
-// verdict tells whether a value of a variant meets the figure's target; it is
-// empty when there is none.
+// verdict tells whether a value of a variant, as it is shown, meets the figure's
+// target; it is empty when there is none.
 func (f figure) verdict(variant string, value float64) string {
 	switch {
 	case f.target == nil || math.IsInf(f.target.of(variant), 1):
 		return ""
-	case value > f.target.of(variant)+tolerance:
+	case f.shown(value) > f.shown(f.target.of(variant)):
 		return " **missed**"
 	default:
 		return " met"
 	}
+}
+
+func (f figure) shown(value float64) float64 {
+	unit := math.Pow10(f.decimals)
+	return math.Round(value*unit) / unit
 }
 
 // settled adds what the agents of a trial took.

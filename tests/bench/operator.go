@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// resting is how long the operator is left alone before its memory is
-	// read: by then it has read everything and Go has given back what that took.
-	resting = 10 * time.Second
+	// resting is how long the operator is left alone while its memory is read:
+	// longer than it keeps memory that is not in use.
+	resting = 35 * time.Second
 	// restarts may take this long.
 	restarts = 5 * time.Minute
 )
@@ -61,8 +61,23 @@ func freeAddresses(n int) ([]string, error) {
 	return addresses, nil
 }
 
-// rest leaves the operator alone for a while.
-func (o *operator) rest(ctx context.Context) error { return pause(ctx, resting) }
+// atRest leaves the operator alone for a while and returns the least memory that
+// it took meanwhile: what is more than that is waste which goes.
+func (o *operator) atRest(ctx context.Context) (least memory, err error) {
+	for range resting / time.Second {
+		if err := pause(ctx, time.Second); err != nil {
+			return memory{}, err
+		}
+		now, err := memoryOf(o.Process().Pid)
+		if err != nil {
+			return memory{}, err
+		}
+		if least.resident == 0 || now.resident < least.resident {
+			least = now
+		}
+	}
+	return least, nil
+}
 
 // again restarts the operator and returns how long it takes until it has
 // looked at all n agents.

@@ -1,10 +1,24 @@
 package main
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
+)
 
 // steady measures the operator while there is nothing to do: after a restart,
 // and in an idle minute.
 func (t trial) steady(ctx context.Context, p *plane, o *operator, column *Column) error {
+	if err := p.rollOut(ctx); err != nil {
+		return err
+	}
 	before, err := p.calls(ctx)
 	if err != nil {
 		return err
@@ -13,10 +27,7 @@ func (t trial) steady(ctx context.Context, p *plane, o *operator, column *Column
 	if err != nil {
 		return err
 	}
-	if err := o.rest(ctx); err != nil {
-		return err
-	}
-	full, err := memoryOf(o.Process().Pid)
+	full, err := o.atRest(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,4 +75,55 @@ func (t trial) few(ctx context.Context, p *plane, o *operator, column *Column) e
 	change, err := t.crowd(ctx, p, o)
 	column.add(crowdMemory, change)
 	return err
+}
+
+// rollOut makes every Deployment available, as Kubernetes' controller does, and
+// returns once the agents show it. An agent in its rollout does not rest: the
+// operator looks at it twice a minute.
+func (p *plane) rollOut(ctx context.Context) error {
+	var deployments appsv1.DeploymentList
+	if err := p.cluster.Client.List(ctx, &deployments, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("list Deployments: %w", err)
+	}
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for _, deployment := range deployments.Items {
+		group.Go(func() error {
+			deployment.Status = appsv1.DeploymentStatus{
+				ObservedGeneration: deployment.Generation,
+				Replicas:           1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
+			}
+			if err := p.cluster.Client.Status().Update(within, &deployment); err != nil {
+				return fmt.Errorf("make Deployment %s available: %w", deployment.Name, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return p.awaitAvailable(ctx)
+}
+
+func (p *plane) awaitAvailable(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stuck)
+	defer cancel()
+	for {
+		var agents v1alpha1.LoomAgentList
+		if err := p.cluster.Client.List(ctx, &agents, client.InNamespace(namespace)); err != nil {
+			return fmt.Errorf("list agents: %w", err)
+		}
+		if !slices.ContainsFunc(agents.Items, startsToServe) {
+			return nil
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return fmt.Errorf("wait until all agents that serve are available: %w", err)
+		}
+	}
+}
+
+// startsToServe tells that a serving agent does not show its Deployment as available.
+func startsToServe(agent v1alpha1.LoomAgent) bool {
+	seen := agent.Status.Deployment
+	return agent.Spec.Schedule == nil && agent.Variant() == v1alpha1.AgentServe && (seen == nil || seen.Availability != v1alpha1.Available)
 }

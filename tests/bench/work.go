@@ -130,7 +130,8 @@ func startAll(ctx context.Context, t trial, start func(context.Context, string, 
 	return group.Wait()
 }
 
-// endAll ends the run of every Job that is resumed, until it is told to stop.
+// endAll ends the run of every Job that is resumed, until it is told to stop. A
+// watch begins with what is there, such as the Jobs of former trials.
 func endAll(ctx context.Context, c client.Client, jobs <-chan watch.Event, wanted bool) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
@@ -144,7 +145,7 @@ func endAll(ctx context.Context, c client.Client, jobs <-chan watch.Event, wante
 			if !ok {
 				return fmt.Errorf("the watch of Jobs ended: %v", event)
 			}
-			if !wanted || *job.Spec.Suspend || seen[job.Name] {
+			if !wanted || *job.Spec.Suspend || job.Status.CompletionTime != nil || seen[job.Name] {
 				continue
 			}
 			seen[job.Name] = true
