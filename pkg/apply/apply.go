@@ -53,9 +53,9 @@ func New(c client.Client, live client.Reader, fieldOwner, annotation string, now
 }
 
 // Ensure makes the child exist with the given values and returns how many writes that took. Name, namespace and
-// controller reference come from the owner when unset; a namespaced owner cannot have a cluster-scoped child, which nothing
-// would ever collect. Fields that an earlier Ensure set and this one does not are
-// removed; fields of others stay. On return child holds the object as the API server has it.
+// controller reference come from the owner when unset; a namespaced owner cannot have a cluster-scoped child, which
+// nothing would ever collect. Fields that an earlier Ensure set and this one does not are removed; fields of others stay.
+// On return child holds the object as the API server has it.
 //
 // No write is sent when the child carries the digest of what would be applied and every value is still there. An object
 // that the owner does not control is never touched; the error then wraps a [NotOwnedError]. It wraps a

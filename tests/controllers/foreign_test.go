@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -157,6 +158,23 @@ func TestDriftOfTheOtherChildrenIsPutRight(t *testing.T) {
 	edit(w, "s", func(service *corev1.Service) { service.Spec.Selector = map[string]string{"app": "other"} })
 	w.eventually("the selector is put right", lookAt(w, "s", func(service *corev1.Service) bool {
 		return service.Spec.Selector["app"] == "" && len(service.Spec.Selector) == 2
+	}))
+}
+
+// A rule that somebody adds would open what the document closes.
+func TestARuleThatIsAddedToThePolicyIsTakenAway(t *testing.T) {
+	w := newWorld(t)
+	spec := serving()
+	spec.Boundary = &v1alpha1.Boundary{Model: &v1alpha1.BoundaryUpstream{Upstream: "https://models.test", Audience: "models"}}
+	w.create("s", spec)
+	w.available("s")
+	before := get[networkingv1.NetworkPolicy](w, "s").Spec
+
+	edit(w, "s", func(policy *networkingv1.NetworkPolicy) {
+		policy.Spec.Egress = append(policy.Spec.Egress, networkingv1.NetworkPolicyEgressRule{})
+	})
+	w.eventually("the rule is gone", lookAt(w, "s", func(policy *networkingv1.NetworkPolicy) bool {
+		return reflect.DeepEqual(before, policy.Spec)
 	}))
 }
 
