@@ -47,8 +47,10 @@ func TestAFaultInTheClusterIsFound(t *testing.T) {
 		"no pod of the operator is available": {"loom-operator-runs", "no pod of the Deployment loom-operator is available", func(fixture) {}},
 		"the operator is of another image": {"loom-operator-runs", `runs "ghcr.io/beyond10x/loom-operator:0.0.1"`, func(f fixture) {
 			deployment := f.deployment()
+			// Kubernetes writes the status of a new Deployment at the same time, which a patch does not mind.
+			from := client.StrategicMergeFrom(deployment.DeepCopy())
 			deployment.Spec.Template.Spec.Containers[0].Image = "ghcr.io/beyond10x/loom-operator:0.0.1"
-			f.do(f.cluster.Client.Update(f.Context(), deployment))
+			f.do(f.cluster.Client.Patch(f.Context(), deployment, from))
 		}},
 		"a rule is not granted": {"loom-permissions-given", "The operator needs create batch/cronjobs", func(f fixture) {
 			f.rules(func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {

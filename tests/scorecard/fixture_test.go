@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/beyond10x/loom-operator/internal/scorecard"
@@ -86,14 +87,24 @@ func (f fixture) rules(change func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) {
 // schema changes the CustomResourceDefinition until the end of the test.
 func (f fixture) schema(change func(*apiextensionsv1.CustomResourceDefinition)) {
 	f.Helper()
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	f.do(f.crds.Get(f.Context(), client.ObjectKey{Name: crdName}, crd))
-	before := crd.DeepCopy()
-	change(crd)
-	f.do(f.crds.Update(f.Context(), crd))
+	edit := func(ctx context.Context, change func(*apiextensionsv1.CustomResourceDefinition)) error {
+		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			if err := f.crds.Get(ctx, client.ObjectKey{Name: crdName}, crd); err != nil {
+				return err
+			}
+			change(crd)
+			return f.crds.Update(ctx, crd)
+		})
+	}
+	var before apiextensionsv1.CustomResourceDefinitionSpec
+	f.do(edit(f.Context(), func(crd *apiextensionsv1.CustomResourceDefinition) {
+		before = *crd.Spec.DeepCopy()
+		change(crd)
+	}))
 	f.Cleanup(func() {
-		before.ResourceVersion = crd.ResourceVersion
-		assert.NoError(f, f.crds.Update(context.Background(), before))
+		restore := func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec = before }
+		assert.NoError(f, edit(context.Background(), restore))
 	})
 }
 
