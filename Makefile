@@ -83,7 +83,7 @@ troubleshooting: ## Write docs/troubleshooting.md anew from what a real node sho
 	cd tests && go test -count=1 ./e2e -run Faults -update
 
 .PHONY: bench
-bench: ## Measure what the operator costs beside a bare client, REPEAT times (default 3); needs a quiet machine for 40 minutes
+bench: ## Measure what the operator costs beside a bare client, REPEAT times (default 3); needs a quiet machine for an hour
 	cd tests && go run ./bench -repeat $(or $(REPEAT),3) -o ../.cache/bench.json -write
 
 .PHONY: bench-compare
