@@ -21,8 +21,8 @@ const (
 	// maxName and maxNote are the longest action, reason or reporting instance, and the longest note, that the API
 	// allows (events.k8s.io/v1).
 	maxName, maxNote = 128, 1024
-	// rememberFor is how long an Event is not repeated. It is short enough that a lasting failure shows up again before the API server forgets the first Event
-	// (one hour).
+	// rememberFor is how long an Event is not repeated: a lasting failure shows up again before the API server forgets
+	// the first Event (one hour).
 	rememberFor = 30 * time.Minute
 )
 

@@ -37,6 +37,7 @@ func TestCallsPerAgent(t *testing.T) {
 				column := called(t, p, o, trial{options: all.options, batch: batch{variant, each}})
 				written, refused := writesOf(column), column.Figures[conflicts][0]/each
 				assert.ElementsMatch(t, slices.Collect(maps.Keys(wanted)), slices.Collect(maps.Keys(written)), variant)
+				assert.Less(t, refused, 1.0, "%s: conflicts are the exception", variant)
 				for kind, n := range wanted {
 					assert.GreaterOrEqual(t, written[kind], n-1e-6, "%s %s", variant, kind)
 					refused -= written[kind] - n
