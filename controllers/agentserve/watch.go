@@ -58,13 +58,17 @@ func (s serve) observe(ctx context.Context, pass *journal.Pass, deployment *apps
 	return nil
 }
 
-// patience is how long the Deployment is left alone when no watch reports a
-// change. One that has no pods on purpose is left alone for long.
+// lookAgainAfter is how long an agent that is not available is left alone when
+// no watch reports a change. The answer depends on nothing that is not watched,
+// so this is only for certainty.
+const lookAgainAfter = 10 * time.Minute
+
+// patience is longer for a Deployment that has no pods on purpose.
 func patience(cause observe.Cause) time.Duration {
 	if cause.Reason == v1alpha1.ReasonSuspended || cause.Reason == v1alpha1.ReasonScaledToZero {
 		return intake.RestFor
 	}
-	return stages.DefaultWait
+	return lookAgainAfter
 }
 
 func facts(pass *journal.Pass, deployment *appsv1.Deployment, pods []corev1.Pod) observe.DeploymentFacts {

@@ -132,11 +132,14 @@ func (c command) expire(ctx context.Context, pass *journal.Pass) error {
 	return c.patch(ctx, job, func(job *batchv1.Job) { job.Spec.TTLSecondsAfterFinished = ttl })
 }
 
-// patch changes a Job of ours, on the version that was read.
+// patch changes a Job of ours, on the version that was read. The template, which
+// is most of a Job and cannot change, is not compared.
 func (c command) patch(ctx context.Context, job *batchv1.Job, change func(*batchv1.Job)) error {
-	changed := job.DeepCopy()
+	read := *job
+	read.Spec.Template = corev1.PodTemplateSpec{}
+	changed := read.DeepCopy()
 	change(changed)
-	from := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
+	from := client.MergeFromWithOptions(&read, client.MergeFromWithOptimisticLock{})
 	err := c.Client.Patch(ctx, changed, from, client.FieldOwner(v1alpha1.FieldOwner))
 	return children.Explain(client.IgnoreNotFound(err), "change", "Job", job.Name)
 }

@@ -52,14 +52,14 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestTheLimitOfRequests(t *testing.T) {
+func TestHowTheAPIServerIsCalled(t *testing.T) {
 	for name, c := range map[string]struct{ qps, want, burst int }{
-		"none by default": {qps: 0, want: -1, burst: 0},
-		"a limit":         {qps: 50, want: 50, burst: 100},
+		"no limit by default": {qps: 0, want: -1, burst: 0},
+		"a limit":             {qps: 50, want: 50, burst: 100},
 	} {
 		config := &rest.Config{QPS: -1} // As controller-runtime hands it over.
-		(&managerFlags{qps: c.qps}).limit(config)
-		assert.Equal(t, rest.Config{QPS: float32(c.want), Burst: c.burst}, *config, name)
+		(&managerFlags{qps: c.qps}).tune(config)
+		assert.Equal(t, rest.Config{QPS: float32(c.want), Burst: c.burst, DisableCompression: true}, *config, name)
 	}
 }
 

@@ -95,7 +95,7 @@ func (f *managerFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	f.limit(config)
+	f.tune(config)
 	if _, chosen := os.LookupEnv("GOGC"); !chosen {
 		debug.SetGCPercent(collectAt)
 	}
@@ -121,9 +121,12 @@ func (f *managerFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// limit keeps to the requests that the flag allows. Without it controller-runtime
-// switches the client's own limit off.
-func (f *managerFlags) limit(config *rest.Config) {
+// tune keeps to the requests that the flag allows; without it controller-runtime
+// switches the client's own limit off. It also asks for answers as they are: the
+// API server compresses each event of a watch on its own, for as much CPU time as
+// all else that the watch takes, and network within a cluster is cheap.
+func (f *managerFlags) tune(config *rest.Config) {
+	config.DisableCompression = true
 	if f.qps > 0 {
 		config.QPS, config.Burst = float32(f.qps), 2*f.qps
 	}

@@ -12,14 +12,15 @@ import (
 )
 
 // profile records CPU profiles of the API server and the operator while the
-// agents of a trial live, if that is asked for, for `go tool pprof` to show. The
-// returned function waits for them.
+// agents of a trial live, if that is asked for, for `go tool pprof` to show. They
+// are short, to end before the last agent has settled. The returned function waits
+// for them.
 func (t trial) profile(ctx context.Context, p *plane, w who) (wait func()) {
 	var group sync.WaitGroup
 	if t.profiles == "" {
 		return group.Wait
 	}
-	seconds := strconv.Itoa(max(2, t.agents/40))
+	seconds := strconv.Itoa(max(2, t.agents/150))
 	group.Go(func() {
 		t.keep(w.name+"-apiserver", func() ([]byte, error) {
 			return p.raw.RESTClient().Get().AbsPath("/debug/pprof/profile").Param("seconds", seconds).DoRaw(ctx)

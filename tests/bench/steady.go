@@ -79,7 +79,7 @@ func (t trial) few(ctx context.Context, p *plane, o *operator, column *Column) e
 
 // rollOut makes every Deployment available, as Kubernetes' controller does, and
 // returns once the agents show it. An agent in its rollout does not rest: the
-// operator looks at it twice a minute.
+// operator looks at it again every few minutes.
 func (p *plane) rollOut(ctx context.Context) error {
 	var deployments appsv1.DeploymentList
 	if err := p.cluster.Client.List(ctx, &deployments, client.InNamespace(namespace)); err != nil {
