@@ -42,10 +42,19 @@ type figure struct {
 }
 
 // target is what a figure may be at most: that of a command, and that of the
-// other lives.
-type target struct{ command, others float64 }
+// other lives. It holds for a number of agents; 0 means for any.
+type target struct {
+	command, others float64
+	agents          int
+}
 
 func atMost(limit float64) *target { return &target{command: limit, others: limit} }
+
+// with limits the target to a number of agents.
+func (t target) with(agents int) *target {
+	t.agents = agents
+	return &t
+}
 
 // of is the target of a variant; that of the mixed one is the mean.
 func (t target) of(variant string) float64 {
@@ -65,6 +74,8 @@ func (t *target) String() string {
 	switch {
 	case t == nil:
 		return ""
+	case t.agents > 0:
+		return fmt.Sprintf("≤ %g with %d", t.others, t.agents)
 	case t.command == t.others:
 		return fmt.Sprintf("≤ %g", t.others)
 	case math.IsInf(t.command, 1):
@@ -80,15 +91,15 @@ func figures() []figure {
 	return []figure{
 		{settleTime, "all settled, s", 1, nil},
 		{floorTime, "  floor, s", 1, nil},
-		{settleRatio, "  to the floor", 2, atMost(1.25)},
+		{settleRatio, "  to the floor", 2, atMost(1.25).with(1000)},
 		{apiCPU, "API server CPU per agent, ms", 1, nil},
 		{floorCPU, "  floor, ms", 1, nil},
-		{apiRatio, "  to the floor", 2, atMost(1.15)},
+		{apiRatio, "  to the floor", 2, atMost(1.15).with(1000)},
 		{conflicts, "conflicts", 0, nil},
 		{reads, "reads past the cache per agent", 2, &target{command: 1}},
 		{operatorCPU, "operator CPU, s", 1, nil},
 		{perAgentCPU, "  per agent, ms", 2, nil},
-		{growthCPU, "  per agent, to the fewest agents", 2, atMost(1.1)},
+		{growthCPU, "  per agent, to the fewest agents", 2, atMost(1.1).with(5000)},
 		{peakMemory, "operator peak memory, MiB", 0, nil},
 		{idleMemory, "operator idle memory, MiB", 1, nil},
 		{agentMemory, "  per agent beyond the fewest, KiB", 1, &target{command: math.Inf(1), others: 25}},
@@ -105,13 +116,15 @@ func figures() []figure {
 	}
 }
 
-// verdict tells whether a value of a variant, as it is shown, meets the figure's
+// verdict tells whether a value of a batch, as it is shown, meets the figure's
 // target; it is empty when there is none.
-func (f figure) verdict(variant string, value float64) string {
+func (f figure) verdict(b batch, value float64) string {
 	switch {
-	case f.target == nil || math.IsInf(f.target.of(variant), 1):
+	case f.target == nil || math.IsInf(f.target.of(b.variant), 1):
 		return ""
-	case f.shown(value) > f.shown(f.target.of(variant)):
+	case f.target.agents > 0 && f.target.agents != b.agents:
+		return ""
+	case f.shown(value) > f.shown(f.target.of(b.variant)):
 		return " **missed**"
 	default:
 		return " met"

@@ -73,7 +73,7 @@ func (c Column) cell(f figure) string {
 	if !ok {
 		return ""
 	}
-	return number(c.Figures[f.key], f.decimals) + f.verdict(c.Variant, value)
+	return number(c.Figures[f.key], f.decimals) + f.verdict(batch{c.Variant, c.Agents}, value)
 }
 
 func number(values []float64, decimals int) string {

@@ -22,16 +22,16 @@ func printed(t *testing.T, r Report) string {
 
 func TestTableShowsMediansAndMarksWhatMissesItsTarget(t *testing.T) {
 	text := printed(t, Report{Date: "2026-01-02", Machine: Machine{Cores: 2, Processor: "P", MemoryGiB: 7.6, Go: "go1", Kubernetes: "v1", Etcd: "v3"}, Columns: []Column{
-		column("serve", 500, map[string][]float64{settleTime: {9, 7, 8}, writes: {3, 9, 3}, settleRatio: {1.3, 1.1, 1.4}}, map[string][]float64{"create services": {1, 1, 1}}),
-		column("command", 500, map[string][]float64{writes: {6}, agentMemory: {70}}, map[string][]float64{"create jobs": {1}}),
+		column("serve", 1000, map[string][]float64{settleTime: {9, 7, 8}, writes: {3, 9, 3}, settleRatio: {1.3, 1.1, 1.4}}, map[string][]float64{"create services": {1, 1, 1}}),
+		column("command", 500, map[string][]float64{writes: {6}, agentMemory: {70}, settleRatio: {9}}, map[string][]float64{"create jobs": {1}}),
 	}})
 
 	assert.Equal(t, `2026-01-02: 2 cores P, 8 GiB; Kubernetes v1, etcd v3, go1. Medians of 3.
 
-| figure | target | serve 500 | command 500 |
+| figure | target | serve 1000 | command 500 |
 | --- | ---: | ---: | ---: |
 | all settled, s |  | 8.0 |  |
-|   to the floor | ≤ 1.25 | 1.30 **missed** |  |
+|   to the floor | ≤ 1.25 with 1000 | 1.30 **missed** | 9.00 |
 |   per agent beyond the fewest, KiB | ≤ 25 without pods |  | 70.0 |
 | writes per agent | ≤ 3, command ≤ 6 | 3.00 met | 6.00 met |
 |   create jobs |  |  | 1.00 |
@@ -46,19 +46,24 @@ func TestTargetsOfTheVariants(t *testing.T) {
 		of[f.key] = f
 	}
 	for name, c := range map[string]struct {
-		key, variant string
-		value        float64
-		verdict      string
+		key     string
+		batch   batch
+		value   float64
+		verdict string
 	}{
-		"writes of a serving agent":          {writes, "serve", 4, " **missed**"},
-		"as many writes as a command may":    {writes, "command", 6, " met"},
-		"a division that is not quite exact": {writes, mixed, 3.75 + 1e-12, " met"},
-		"a read past the cache":              {reads, "schedule", 0.01, " **missed**"},
-		"a write after a restart":            {restartWrites, "serve", 1, " **missed**"},
-		"a figure without a target":          {settleTime, "serve", 1e9, ""},
-		"a target that others have":          {agentMemory, mixed, 1e9, ""},
+		"writes of a serving agent":              {writes, batch{"serve", 500}, 4, " **missed**"},
+		"as many writes as a command may":        {writes, batch{"command", 500}, 6, " met"},
+		"a division that is not quite exact":     {writes, batch{mixed, 500}, 3.75 + 1e-12, " met"},
+		"a read past the cache":                  {reads, batch{"schedule", 500}, 0.01, " **missed**"},
+		"a write after a restart":                {restartWrites, batch{"serve", 500}, 1, " **missed**"},
+		"a figure without a target":              {settleTime, batch{"serve", 500}, 1e9, ""},
+		"a target that others have":              {agentMemory, batch{mixed, 500}, 1e9, ""},
+		"the number of agents of the target":     {apiRatio, batch{"serve", 1000}, 1.16, " **missed**"},
+		"another number of agents":               {apiRatio, batch{"serve", 500}, 1.16, ""},
+		"growth to the most agents":              {growthCPU, batch{"serve", 5000}, 1.11, " **missed**"},
+		"growth that is not the one of a target": {growthCPU, batch{"serve", 1000}, 1.11, ""},
 	} {
-		assert.Equal(t, c.verdict, of[c.key].verdict(c.variant, c.value), name)
+		assert.Equal(t, c.verdict, of[c.key].verdict(c.batch, c.value), name)
 	}
 }
 
