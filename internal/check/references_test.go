@@ -25,7 +25,7 @@ func TestReferences(t *testing.T) {
 		"spec.pod.imagePullSecrets[0].name":        {"{pod: {imagePullSecrets: [{name: %s}]}}", "Secret"},
 	} {
 		table[field+" may be a name with dots"] = verdict{spec: fmt.Sprintf(row.spec, "a.b-1")}
-		table[field+" may not be in capitals"] = verdict{spec: fmt.Sprintf(row.spec, "Name"), want: []string{field + " Reference"}, says: `"Name" is not a valid name of a ` + row.kind}
+		table[field+" may not be in capitals"] = verdict{spec: fmt.Sprintf(row.spec, "Name"), want: []string{field + " Reference"}, says: `"Name" is not a valid name of a ` + row.kind + ". Use"}
 		if !strings.HasSuffix(field, "ClassName") && !strings.HasSuffix(field, "AccountName") || strings.Contains(field, "runtime") {
 			table[field+" may not be empty"] = verdict{spec: fmt.Sprintf(row.spec, "''"), want: []string{field + " Reference"}}
 		}
