@@ -51,10 +51,11 @@ func repository(ref v1alpha1.ImageRef) []Finding {
 }
 
 // splitHost takes the first part for a host when it looks like one, as
-// container runtimes do; else the image comes from their default registry.
+// container runtimes do; else the image comes from their default registry. They
+// know localhost too, which is good as the first part of a path.
 func splitHost(repository string) (host, path string) {
 	first, rest, found := strings.Cut(repository, "/")
-	if found && (strings.ContainsAny(first, ".:") || first == "localhost" || first != strings.ToLower(first)) {
+	if found && (strings.ContainsAny(first, ".:") || first != strings.ToLower(first)) {
 		return first, rest
 	}
 	return "", repository

@@ -9,6 +9,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	eventsv1 "k8s.io/api/events/v1"
 )
 
 // call is a kind of request, as tables name it: verb, resource and
@@ -37,7 +38,9 @@ var resources = map[string]bool{
 	"networkpolicies": true, "pods": true, "persistentvolumeclaims": true, "secrets": true, "events": true,
 }
 
-// parseCalls reads apiserver_request_total out of the API server's metrics.
+// parseCalls reads apiserver_request_total out of the API server's metrics. Events
+// that are sent are left out: the API server sends some, too, and does not count
+// by sender.
 func parseCalls(metrics io.Reader) (calls, error) {
 	found := calls{answered: map[call]float64{}}
 	family, err := parseFamily(metrics, "apiserver_request_total")
@@ -47,7 +50,7 @@ func parseCalls(metrics io.Reader) (calls, error) {
 	for _, metric := range family.GetMetric() {
 		labels := labelsOf(metric)
 		verb, known := verbs[labels["verb"]]
-		if !known || !resources[labels["resource"]] {
+		if !known || !resources[labels["resource"]] || labels["group"] == eventsv1.GroupName {
 			continue
 		}
 		resource := labels["resource"]

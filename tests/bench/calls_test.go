@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	eventsv1 "k8s.io/api/events/v1"
 )
 
 const metrics = `# HELP apiserver_request_total Counter of requests.
@@ -19,6 +20,9 @@ apiserver_request_total{code="200",resource="secrets",subresource="",verb="GET"}
 apiserver_request_total{code="0",resource="pods",subresource="",verb="WATCH"} 5
 apiserver_request_total{code="200",resource="leases",subresource="",verb="PUT"} 70
 apiserver_request_total{code="201",resource="ipaddresses",subresource="",verb="POST"} 2
+apiserver_request_total{code="201",group="events.k8s.io",resource="events",subresource="",verb="POST"} 6
+apiserver_request_total{code="200",group="events.k8s.io",resource="events",subresource="",verb="LIST"} 8
+apiserver_request_total{code="200",group="",resource="events",subresource="",verb="LIST"} 1
 apiserver_request_total{code="200",resource="",subresource="",verb="GET"} 9
 apiserver_request_total{code="200",resource="pods",subresource="",verb="CONNECT"} 9
 # TYPE go_goroutines gauge
@@ -36,12 +40,23 @@ func TestCallsAreThoseThatTheOperatorMayMake(t *testing.T) {
 	counted := count(t, metrics)
 
 	assert.Equal(t, map[call]float64{
-		"create jobs": 4, "update loomagents/status": 4, "apply services": 2, "list secrets": 1, "get secrets": 2, "watch pods": 5,
+		"create jobs": 4, "update loomagents/status": 4, "apply services": 2, "list secrets": 1, "get secrets": 2, "watch pods": 5, "list events": 1,
 	}, counted.answered)
 	assert.Equal(t, 1., counted.conflicts)
 	assert.Equal(t, 10., counted.writes())
-	assert.Equal(t, 3., counted.reads(), "a watch is what keeps a cache")
-	assert.Equal(t, 18., counted.total())
+	assert.Equal(t, 4., counted.reads(), "a watch is what keeps a cache")
+	assert.Equal(t, 19., counted.total())
+}
+
+// The API server sends some, too, and its count of them does not tell by whom
+// they were sent.
+func TestEventsAreThoseOfTheOperator(t *testing.T) {
+	by := func(controller string) eventsv1.Event { return eventsv1.Event{ReportingController: controller} }
+
+	assert.Zero(t, sentByOperator([]eventsv1.Event{by("ipallocator-repair-controller"), by("")}))
+	assert.Equal(t, 2., sentByOperator([]eventsv1.Event{
+		by("loom.beyond10x.dev/agentserve"), by("ipallocator-repair-controller"), by("loom.beyond10x.dev/command"),
+	}))
 }
 
 func TestCallsSinceAnEarlierCount(t *testing.T) {

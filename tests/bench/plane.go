@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/tests/harness"
 )
 
@@ -73,13 +76,34 @@ func (p *plane) create(ctx context.Context, name string, l life) error {
 	return nil
 }
 
-// calls is what the API server has answered so far.
+// calls is what the API server has answered so far, but for Events that others
+// than the operator sent. Among them is the API server: it warns of a Service
+// whose address it does not find at once among those that it has given away.
 func (p *plane) calls(ctx context.Context) (calls, error) {
 	text, err := p.raw.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
 		return calls{}, fmt.Errorf("read the metrics of the API server: %w", err)
 	}
-	return parseCalls(bytes.NewReader(text))
+	found, err := parseCalls(bytes.NewReader(text))
+	if err != nil {
+		return calls{}, err
+	}
+	sent, err := p.raw.EventsV1().Events(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return calls{}, fmt.Errorf("list Events: %w", err)
+	}
+	found.answered["create events"] = sentByOperator(sent.Items)
+	return found, nil
+}
+
+// sentByOperator counts the Events that the operator's controllers report.
+func sentByOperator(events []eventsv1.Event) (n float64) {
+	for _, event := range events {
+		if strings.HasPrefix(event.ReportingController, v1alpha1.Group+"/") {
+			n++
+		}
+	}
+	return n
 }
 
 // pause waits, and is an error when the context ends before.
