@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"net/url"
 	"strings"
 	"time"
 
@@ -144,9 +145,10 @@ func describe(o Outcome) string {
 	return fmt.Sprintf("%s failed (%s). The controller's log has the details. %s", who, o.Reason, next)
 }
 
-// class names the kind of an error without its text: Panic, Timeout, the API server's reason, or the first exported
-// error type in the chain.
+// class names the kind of an error without its text: Panic, Timeout, the API server's reason, Unreachable for a server
+// that gave no answer, or the first exported error type in the chain.
 func class(err error) string {
+	_, silent := errors.AsType[*url.Error](err)
 	switch reason := apierrors.ReasonForError(err); {
 	case errors.Is(err, errPanic):
 		return "Panic"
@@ -154,6 +156,8 @@ func class(err error) string {
 		return "Timeout"
 	case reason != metav1.StatusReasonUnknown:
 		return string(reason)
+	case silent:
+		return "Unreachable"
 	}
 	for ; err != nil; err = errors.Unwrap(err) {
 		if _, name, _ := strings.Cut(fmt.Sprintf("%T", err), "."); token.IsExported(name) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"testing"
 	"time"
 
@@ -54,6 +55,8 @@ func TestOutcomes(t *testing.T) {
 		"an ordinary error":             {given: errSecret, active: "False/Error", fails: true},
 		"a wrapped error":               {given: wrap(errForbidden), active: "False/Forbidden", fails: true},
 		"an error of an exported type":  {given: wrap(QuotaError{errSecret}), active: "False/QuotaError", fails: true},
+		"a server without an answer":    {given: wrap(&url.Error{Op: "Get", URL: "https://hunter2", Err: errSecret}), active: "False/Unreachable", fails: true},
+		"a server that is too slow":     {given: wrap(&url.Error{Op: "Get", URL: "https://hunter2", Err: context.DeadlineExceeded}), active: "False/Timeout", fails: true},
 		"an error of a private type":    {given: quotaError{}, active: "False/Error", fails: true},
 		"joined errors":                 {given: errors.Join(errSecret, quotaError{}), active: "False/Error", fails: true},
 		"a terminal error":              {given: stages.Terminal(errForbidden), active: "False/Forbidden", fails: true, terminal: true},

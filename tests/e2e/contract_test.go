@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -148,10 +146,5 @@ func TestServingAgentFindsWhatTheRuntimeContractPromises(t *testing.T) {
 		return condition(status, v1alpha1.ConditionReady).Status == metav1.ConditionTrue
 	})
 	pod := onePod(t, agent, "runs", inPhase(corev1.PodRunning))
-	response, err := http.Get(fmt.Sprintf("http://%s:9090/", pod.Status.PodIP))
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	assertDescription(t, body, agent, "serve", nil)
+	assertDescription(t, answerOf(t, fmt.Sprintf("http://%s:9090/", pod.Status.PodIP)), agent, "serve", nil)
 }

@@ -36,13 +36,29 @@ func TestServingAgentIsReadyAndAnswersThroughItsService(t *testing.T) {
 	assert.Equal(t, images.Agent.Reference, status.Workload.Image)
 	service := &corev1.Service{}
 	require.NoError(t, cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(agent), service))
-	response, err := http.Get(fmt.Sprintf("http://%s:%d/", service.Spec.ClusterIP, service.Spec.Ports[0].Port))
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	body := answerOf(t, fmt.Sprintf("http://%s:%d/", service.Spec.ClusterIP, service.Spec.Ports[0].Port))
 	assert.Contains(t, string(body), `"name":"desk"`)
 	assert.Contains(t, string(body), `"model":"fast"`)
+}
+
+// answerOf is what the agent says at an address. A Service leads to a pod a
+// little later than the pod is available.
+func answerOf(t *testing.T, address string) (body []byte) {
+	t.Helper()
+	harness.Eventually(t, patience, address+" answers", func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		body, err = io.ReadAll(response.Body)
+		return err
+	})
+	return body
 }
 
 func TestCommandCompletes(t *testing.T) {
