@@ -38,9 +38,9 @@ var resources = map[string]bool{
 	"networkpolicies": true, "pods": true, "persistentvolumeclaims": true, "secrets": true, "events": true,
 }
 
-// parseCalls reads apiserver_request_total out of the API server's metrics. Events
-// that are sent are left out: the API server sends some, too, and does not count
-// by sender.
+// parseCalls reads apiserver_request_total out of the API server's metrics. The
+// API group in which Events are sent is left out: the API server sends some, too,
+// and does not count by sender, and the bench lists them.
 func parseCalls(metrics io.Reader) (calls, error) {
 	found := calls{answered: map[call]float64{}}
 	family, err := parseFamily(metrics, "apiserver_request_total")
