@@ -112,8 +112,8 @@ func (b bench) clearMachine(t *testing.T) {
 	if _, err := net.InterfaceByName("loom0"); err != nil {
 		return // no node has this machine
 	}
-	b.command(t, "up", "--name", "clearing")
-	b.command(t, "down", "--name", "clearing")
+	b.command(t, "up", "--name", "clear")
+	b.command(t, "down", "--name", "clear")
 }
 
 // build makes a program of a package of this module.

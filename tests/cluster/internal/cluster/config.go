@@ -33,6 +33,10 @@ const specialCharacters = " \t\n\\\"',:="
 // maxSocketPath is the longest path of a Unix socket on Linux, see unix(7).
 const maxSocketPath = 107
 
+// longestSocket is the longest path of a socket below the cluster's directory. The kubelet makes this one under a
+// random 32-bit number before it gives it its name.
+const longestSocket = "kubelet/pod-resources/4294967295"
+
 //go:embed files
 var files embed.FS
 
@@ -80,9 +84,9 @@ func (c Config) checkPaths() error {
 	if !c.Node {
 		return nil
 	}
-	if len(c.ContainerdSocket()) > maxSocketPath {
+	if longest := c.path(longestSocket); len(longest) > maxSocketPath {
 		return fmt.Errorf("%s is too long for a Unix socket (at most %d characters): choose a shorter directory with --dir",
-			c.ContainerdSocket(), maxSocketPath)
+			longest, maxSocketPath)
 	}
 	if strings.ContainsAny(c.Dir, specialCharacters) {
 		return fmt.Errorf("%q has a character that a node's directory may not have, one of %q: choose another directory with --dir",

@@ -97,7 +97,8 @@ func TestCheckPaths(t *testing.T) {
 		"a sibling of a hidden directory is accepted":      {dir: "/runs/example"},
 		"without a node there is no socket":                {dir: "/" + strings.Repeat("d", 100), noNode: true},
 		"without a node nothing is hidden":                 {dir: "/run/clusters/example", noNode: true},
-		"the socket of a directory just short enough fits": {dir: "/" + strings.Repeat("d", maxSocketPath-len("/"+"/containerd.sock"))},
+		"the sockets of a directory just short enough fit": {dir: "/" + strings.Repeat("d", maxSocketPath-len("/"+"/"+longestSocket))},
+		"one character more is refused":                    {dir: "/" + strings.Repeat("d", maxSocketPath-len("/"+longestSocket)), problem: "too long for a Unix socket"},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
