@@ -150,6 +150,7 @@ func (c command) lose(pass *journal.Pass, name string) error {
 	if err := journal.Observe(pass, lifecycle.ObserveRun{Name: agent.Name, Phase: lifecycle.RunFailed, End: lifecycle.RunEnd{Reason: &reason}}); err != nil {
 		return err
 	}
+	pass.RequeueAfter(tidyAfter)
 	return stages.Stop(v1alpha1.ReasonRunLost, lost(name))
 }
 

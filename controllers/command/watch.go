@@ -92,9 +92,7 @@ func (c command) observe(ctx context.Context, pass *journal.Pass, job *batchv1.J
 		return err
 	}
 	stages.Put(pass, view.Cause)
-	if workload.TTL(pass.Object()) != nil {
-		pass.RequeueAfter(expireAfter)
-	}
+	pass.RequeueAfter(tidyAfter)
 	return verdict(pass)
 }
 

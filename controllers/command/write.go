@@ -111,8 +111,9 @@ func (c command) ended(ctx context.Context, pass *journal.Pass) error {
 	return verdict(pass)
 }
 
-// expireAfter is how soon after the end was recorded the TTL is applied.
-const expireAfter = time.Second
+// tidyAfter is how soon after the end was recorded another pass removes what is
+// left over and applies the TTL. Nothing else need wake the agent then.
+const tidyAfter = time.Second
 
 // expire hands the Job to Kubernetes' TTL controller, now that its end is
 // recorded.

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/workload"
@@ -36,6 +38,34 @@ func TestTTLBeginsWhenTheEndIsRecorded(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A run may end while the operator is away. The first pass then records the end,
+// nothing happens to the agent after it, and what an earlier document left is
+// removed all the same.
+func TestWhatIsLeftOverIsRemovedWhenTheRunHasEnded(t *testing.T) {
+	w := quietWorld(t)
+	operator := harness.StartOperator(t, w.cluster)
+	agent := w.create("c", command())
+	pod := w.pod("c")
+	w.await("c", "runs", hasWorkload("Job"), state(v1alpha1.StateRunning))
+	require.NoError(t, operator.Kill())
+
+	left := &corev1.ConfigMap{ObjectMeta: w.meta("left")}
+	left.Labels = workload.ManagedBy()
+	require.NoError(t, controllerutil.SetControllerReference(agent, left, w.Scheme()))
+	w.make(left)
+	w.ends(pod, exit(0))
+	w.eventually("the Job is complete", func(context.Context) error {
+		if job := get[batchv1.Job](w, workload.JobName(agent)); job.Status.CompletionTime == nil {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+
+	require.NoError(t, operator.Restart())
+	w.await("c", "has completed", state(v1alpha1.StateCompleted))
+	w.gone(left)
 }
 
 // A30: an operator of another version renders another Job; the one that runs
