@@ -58,10 +58,7 @@ func Setup(ctx context.Context, mgr manager.Manager, options Options) error {
 	primary := &operatorhandler.InstrumentedEnqueueRequestForObject[client.Object]{}
 	b := builder.ControllerManagedBy(mgr).Named("loomagent").
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers, RateLimiter: stages.RateLimiter()}).
-		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(predicate.Or(
-			predicate.And(router.serve.Predicate(), moreThanMarks()),
-			lostRecord(),
-		)))
+		Watches(&v1alpha1.LoomAgent{}, primary, builder.WithPredicates(predicate.Or(moreThanMarks(), lostRecord())))
 	own(b, mgr)
 	if err := watchReferences(b, mgr, options.Namespaces); err != nil {
 		return err
@@ -81,8 +78,8 @@ func lostRecord() predicate.Predicate {
 
 func no[E any](E) bool { return false }
 
-// moreThanMarks drops updates that change nothing but the marks of the create
-// guard, which the operator writes itself: they must not cut the back-off short
+// moreThanMarks drops updates that change nothing but the status or the marks of
+// the create guard, which the operator writes itself: they must not cut the back-off short
 // of a Job that the API server refuses again and again. Where a person removes
 // a mark, the next try sees it.
 func moreThanMarks() predicate.Predicate {

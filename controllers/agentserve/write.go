@@ -14,20 +14,22 @@ import (
 
 // write brings the children in line with the document, the configuration before
 // the template that mounts it, and then observes them. The Service comes last:
-// nobody can be served before there are pods, which take the longest.
+// nobody can be served before there are pods, which take the longest. The
+// status names the Deployment before, so that pods which run while the Service
+// cannot be written are not hidden.
 func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 	in := s.Input(pass)
 	policy, config, service, deployment := workload.NetworkPolicy(in), workload.Config(in), workload.Service(in), workload.Deployment(in)
 	if err := s.Children.Workloads(ctx, pass, children.Named(deployment)); err != nil {
 		return err
 	}
+	if err := s.Children.Guardrail(ctx, pass, policy); err != nil {
+		return err
+	}
 	if err := children.Ensure(ctx, pass, config); err != nil {
 		return err
 	}
 	if err := children.Ensure(ctx, pass, deployment); err != nil {
-		return err
-	}
-	if err := children.Ensure(ctx, pass, service); err != nil {
 		return err
 	}
 	if err := intake.Admit(pass); err != nil {
@@ -40,6 +42,9 @@ func (s serve) write(ctx context.Context, pass *journal.Pass) error {
 	agent.Status.Workload = &v1alpha1.Workload{
 		Kind: "Deployment", Name: deployment.Name, UID: deployment.UID, Image: workload.Image(in),
 		Replicas: replicas, Selector: workload.SelectorString(agent),
+	}
+	if err := children.Ensure(ctx, pass, service); err != nil {
+		return err
 	}
 	if err := s.observe(ctx, pass, deployment); err != nil {
 		return err

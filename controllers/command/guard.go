@@ -29,7 +29,8 @@ func (c command) next(ctx context.Context, pass *journal.Pass, name string) (gua
 	if err != nil {
 		return "", nil, err
 	}
-	if step := guard.Next(factsOf(pass, job)); step != guard.Look {
+	step := guard.Next(factsOf(pass, job))
+	if step != guard.Look && (step != guard.Create || !wasTaken(pass.Object())) {
 		return step, job, nil
 	}
 	if job, err = c.look(ctx, pass, name); err != nil {
@@ -38,6 +39,13 @@ func (c command) next(ctx context.Context, pass *journal.Pass, name string) (gua
 	facts := factsOf(pass, job)
 	facts.Live = true
 	return guard.Next(facts), job, nil
+}
+
+// wasTaken tells that the last pass found somebody else's Job under the name. The
+// cache does not show such a Job, and another create would be refused again.
+func wasTaken(agent *v1alpha1.LoomAgent) bool {
+	kept, _ := stages.GetCondition(agent, v1alpha1.ConditionCompleted)
+	return kept.Reason == v1alpha1.ReasonNameTaken && kept.ObservedGeneration == agent.Generation
 }
 
 // factsOf puts what is known of the generation's Job before the guard.
@@ -74,7 +82,7 @@ func (c command) look(ctx context.Context, pass *journal.Pass, name string) (*ba
 	agent := pass.Object()
 	mark, marked := guard.MarkOf(agent)
 	if !marked {
-		return nil, fmt.Errorf("read Job %q: %w", name, err)
+		return nil, children.Explain(err, "read", "Job", name)
 	}
 	message := fmt.Sprintf("A create of Job %[1]q was started at %[2]s, and the read that would tell whether it took effect fails: %[3]s. Nothing is created meanwhile. It is read again by itself; check that the operator may get Jobs. To clear it by hand, look with \"kubectl -n %[4]s get job %[1]s\" and, when there is no such Job, run \"kubectl -n %[4]s annotate loomagent %[5]s %[6]s-\".",
 		name, mark.Attempt.UTC().Format(time.RFC3339), children.ServerText(err), agent.Namespace, agent.Name, v1alpha1.CreatePendingAnnotation)
@@ -90,17 +98,16 @@ func get(ctx context.Context, reader client.Reader, key client.ObjectKey) (*batc
 	return job, err
 }
 
-// create marks the agent, then creates the suspended Job. The mark carries the
-// resource version that the pass works on, so a pass over an outdated view
-// cannot start anything.
+// create marks the agent, then creates the suspended Job. The write of the mark
+// carries the resource version that the pass works on, so a pass over an
+// outdated view cannot start anything. A create that is tried again is marked
+// again for that reason.
 func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
 	agent := pass.Object()
-	if _, marked := guard.MarkOf(agent); !marked {
-		mark := guard.Mark{UID: agent.UID, Generation: agent.Generation, Job: job.Name, Attempt: pass.Now().UTC()}
-		metav1.SetMetaDataAnnotation(&agent.ObjectMeta, v1alpha1.CreatePendingAnnotation, mark.String())
-		if err := pass.Save(ctx); err != nil {
-			return err
-		}
+	mark := guard.Mark{UID: agent.UID, Generation: agent.Generation, Job: job.Name, Attempt: pass.Now().UTC()}
+	metav1.SetMetaDataAnnotation(&agent.ObjectMeta, v1alpha1.CreatePendingAnnotation, mark.String())
+	if err := pass.Save(ctx); err != nil {
+		return err
 	}
 	if err := controllerutil.SetControllerReference(agent, job, c.Client.Scheme()); err != nil {
 		return fmt.Errorf("own Job %q: %w", job.Name, err)
@@ -109,15 +116,28 @@ func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 	switch guard.OutcomeOf(err) {
 	case guard.Created:
 		return c.record(pass, job)
+	case guard.Exists:
+		return c.whose(ctx, pass, job)
 	case guard.Refused:
 		if err := unmark(ctx, pass); err != nil {
 			return err
 		}
-		return children.Explain(err, "create", "Job", job.Name)
-	case guard.Exists:
+	}
+	return children.Explain(err, "create", "Job", job.Name)
+}
+
+// whose goes on after a create that found the name in use.
+func (c command) whose(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
+	step, found, err := c.next(ctx, pass, job.Name)
+	switch {
+	case err != nil:
+		return err
+	case step == guard.Yield:
+		return c.yield(ctx, pass, found)
+	case step == guard.Adopt:
+		return c.record(pass, found)
+	default: // It is gone again.
 		return underway(job, time.Second)
-	default:
-		return fmt.Errorf("create Job %q: %w", job.Name, err)
 	}
 }
 

@@ -105,12 +105,12 @@ func (c command) view(ctx context.Context, pass *journal.Pass, job *batchv1.Job)
 	}
 	if observe.NeedsPods(job, facts.Pods) {
 		if facts.Pods, err = gather.LivePods(ctx, c.Live, job); err != nil {
-			return observe.RunView{}, err
+			return observe.RunView{}, children.Explain(err, "list", "the pods of Job", job.Name)
 		}
 	}
 	if observe.NeedsEvents(job, facts.Pods) {
 		if facts.Events, err = gather.JobEvents(ctx, c.Live, job); err != nil {
-			return observe.RunView{}, err
+			return observe.RunView{}, children.Explain(err, "list", "the Events of Job", job.Name)
 		}
 	}
 	return observe.Job(facts), nil

@@ -28,6 +28,9 @@ func (c command) write(ctx context.Context, pass *journal.Pass) error {
 	if err := c.Children.Workloads(ctx, pass, children.Named(job)); err != nil {
 		return err
 	}
+	if err := c.Children.Guardrail(ctx, pass, workload.NetworkPolicy(in)); err != nil {
+		return err
+	}
 	step, found, err := c.next(ctx, pass, job.Name)
 	if err != nil {
 		return err
@@ -56,7 +59,10 @@ func (c command) goOn(ctx context.Context, pass *journal.Pass, step guard.Step, 
 	case guard.Follow:
 		return c.follow(ctx, pass, found, workload.Config(in))
 	case guard.Discard:
-		return c.discard(ctx, pass, found)
+		if err := c.discard(ctx, pass, found); err != nil {
+			return err
+		}
+		return c.lose(pass, found.Name)
 	default:
 		return c.lose(pass, workload.JobName(in.Agent))
 	}
@@ -116,18 +122,22 @@ func (c command) ended(ctx context.Context, pass *journal.Pass) error {
 const tidyAfter = time.Second
 
 // expire hands the Job to Kubernetes' TTL controller, now that its end is
-// recorded.
+// recorded. Another Job of ours under its name is discarded: who resumed it
+// would run the generation again.
 func (c command) expire(ctx context.Context, pass *journal.Pass) error {
 	agent := pass.Object()
-	ttl := workload.TTL(agent)
-	if ttl == nil || agent.Status.Workload == nil {
-		return nil
-	}
-	job, err := c.cached(ctx, pass, agent.Status.Workload.Name)
-	if err != nil || job == nil || job.UID != agent.Status.Workload.UID || !job.DeletionTimestamp.IsZero() {
+	job, err := c.cached(ctx, pass, workload.JobName(agent))
+	if err != nil || job == nil || !job.DeletionTimestamp.IsZero() {
 		return err
 	}
-	if job.Spec.TTLSecondsAfterFinished != nil && *job.Spec.TTLSecondsAfterFinished == *ttl {
+	if facts := factsOf(pass, job); facts.Found.UID != facts.Recorded {
+		if facts.Found.Ours {
+			return c.discard(ctx, pass, job)
+		}
+		return nil
+	}
+	ttl := workload.TTL(agent)
+	if ttl == nil || job.Spec.TTLSecondsAfterFinished != nil && *job.Spec.TTLSecondsAfterFinished == *ttl {
 		return nil
 	}
 	return c.patch(ctx, job, func(job *batchv1.Job) { job.Spec.TTLSecondsAfterFinished = ttl })
@@ -149,14 +159,14 @@ func (c command) patch(ctx context.Context, job *batchv1.Job, change func(*batch
 // that somebody has let run since is left for a person to look at.
 func (c command) discard(ctx context.Context, pass *journal.Pass, job *batchv1.Job) error {
 	if job.Spec.Suspend == nil || !*job.Spec.Suspend || job.Status.StartTime != nil {
-		return c.lose(pass, job.Name)
+		return nil
 	}
 	err := c.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion})
 	if err := children.Explain(client.IgnoreNotFound(err), "delete", "Job", job.Name); err != nil {
 		return err
 	}
 	pass.Event(corev1.EventTypeWarning, "DuplicateDiscarded", "Discard", fmt.Sprintf("Removed Job %q (UID %s): it was made over an outdated view, was suspended and has not run.", job.Name, job.UID))
-	return c.lose(pass, job.Name)
+	return nil
 }
 
 // yield leaves somebody else's Job alone. The create that was marked, if any,

@@ -13,22 +13,26 @@ import (
 )
 
 // reportLastRun sets the condition LastRunSucceeded beside the stages' own. It
-// stays as the pass that recorded the run wrote it.
-func reportLastRun(pass *journal.Pass, view observe.ScheduleView) {
+// stays as the pass that recorded the run wrote it; where that is lost, the
+// record itself still tells how the run ended. A handler calls it first of all,
+// with no runs, so that the condition outlasts a pass that ends before the runs
+// are observed.
+func reportLastRun(pass *journal.Pass, finished []observe.FinishedRun) {
 	agent := pass.Object()
 	last := agent.Status.LastRun
 	if last == nil {
 		pass.Condition(v1alpha1.ConditionLastRunSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonNoRunYet, "No run of this generation has finished yet.")
 		return
 	}
-	status, reason, message := metav1.ConditionTrue, v1alpha1.ReasonLastRunSucceeded, "The last run succeeded."
+	status, reason := metav1.ConditionTrue, v1alpha1.ReasonLastRunSucceeded
 	if last.Phase == v1alpha1.RunFailed {
-		status, reason, message = metav1.ConditionFalse, v1alpha1.ReasonLastRunFailed, "The last run failed."
+		status, reason = metav1.ConditionFalse, v1alpha1.ReasonLastRunFailed
 	}
+	message := observe.Recorded(&last.RunEnd, status == metav1.ConditionTrue).Message
 	if kept, ok := stages.GetCondition(agent, v1alpha1.ConditionLastRunSucceeded); ok && kept.Reason == reason {
 		message = kept.Message
 	}
-	if finished := view.Finished; len(finished) > 0 {
+	if len(finished) > 0 {
 		message = finished[len(finished)-1].Cause.Message
 	}
 	pass.Condition(v1alpha1.ConditionLastRunSucceeded, status, reason, message)

@@ -27,6 +27,7 @@ const afterTick = 10 * time.Second
 
 // watch observes the CronJob, if there is one, and writes no child.
 func (s schedule) watch(ctx context.Context, pass *journal.Pass) error {
+	reportLastRun(pass, nil)
 	agent, cronJob := pass.Object(), &batchv1.CronJob{}
 	key := client.ObjectKey{Namespace: agent.Namespace, Name: workload.CronJobName(agent)}
 	err := s.Client.Get(ctx, key, cronJob)
@@ -58,7 +59,7 @@ func (s schedule) observe(ctx context.Context, pass *journal.Pass, cronJob *batc
 	if agent.Status.Workload != nil {
 		agent.Status.Workload.Recorded = view.Recorded
 	}
-	reportLastRun(pass, view)
+	reportLastRun(pass, view.Finished)
 	switch {
 	case agent.Suspended():
 		return intake.Resting()
@@ -93,7 +94,7 @@ func (s schedule) facts(ctx context.Context, pass *journal.Pass, cronJob *batchv
 	if err := s.readPods(ctx, &facts); err != nil {
 		return facts, err
 	}
-	return facts, s.readEvents(ctx, &facts)
+	return facts, s.readEvents(ctx, pass, &facts)
 }
 
 // jobs lists the runs that the CronJob has started.
@@ -119,7 +120,7 @@ func (s schedule) readPods(ctx context.Context, facts *observe.ScheduleFacts) er
 		}
 		pods, err := gather.LivePods(ctx, s.Live, job)
 		if err != nil {
-			return err
+			return children.Explain(err, "list the pods of", "Job", job.Name)
 		}
 		facts.Pods = append(others(facts.Pods, job), pods...)
 	}
@@ -127,7 +128,9 @@ func (s schedule) readPods(ctx context.Context, facts *observe.ScheduleFacts) er
 }
 
 // readEvents reads the Events of Jobs that have no pod to tell their trouble.
-func (s schedule) readEvents(ctx context.Context, facts *observe.ScheduleFacts) error {
+// The Job controller sends an Event beside the Job's status, so it may come
+// later than what woke this pass, and nothing tells when it does.
+func (s schedule) readEvents(ctx context.Context, pass *journal.Pass, facts *observe.ScheduleFacts) error {
 	for i := range facts.Jobs {
 		job := &facts.Jobs[i]
 		if !observe.NeedsEvents(job, facts.Pods) {
@@ -135,9 +138,12 @@ func (s schedule) readEvents(ctx context.Context, facts *observe.ScheduleFacts) 
 		}
 		events, err := gather.JobEvents(ctx, s.Live, job)
 		if err != nil {
-			return err
+			return children.Explain(err, "list the Events of", "Job", job.Name)
 		}
 		facts.Events[job.UID] = events
+		if len(events) == 0 {
+			pass.RequeueAfter(stages.DefaultWait)
+		}
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ import (
 // It never creates a Job and never computes which run was missed: Kubernetes
 // alone starts runs (case A59).
 func (s schedule) write(ctx context.Context, pass *journal.Pass) error {
+	reportLastRun(pass, nil)
 	in := s.Input(pass)
 	policy, config, cronJob := workload.NetworkPolicy(in), workload.Config(in), workload.CronJob(in)
 	if err := s.Children.Workloads(ctx, pass, children.Named(cronJob)); err != nil {
@@ -60,16 +61,17 @@ func (s schedule) write(ctx context.Context, pass *journal.Pass) error {
 // they would keep the corrected document from ever running (case A29).
 func (s schedule) release(ctx context.Context, pass *journal.Pass, cronJob *batchv1.CronJob) error {
 	jobs, err := s.jobs(ctx, pass, cronJob)
-	if err != nil || !slices.ContainsFunc(jobs, func(job batchv1.Job) bool { return former(pass, &job) }) {
-		return err
-	}
-	pods, err := gather.Pods(ctx, s.Client, pass.Object())
 	if err != nil {
 		return err
 	}
 	for i := range jobs {
 		job := &jobs[i]
-		if !former(pass, job) || !observe.Unstarted(job, pods) {
+		if !former(pass, job) {
+			continue
+		}
+		if unstarted, err := s.unstarted(ctx, job); err != nil {
+			return err
+		} else if !unstarted {
 			continue
 		}
 		unchanged := client.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}
@@ -80,6 +82,23 @@ func (s schedule) release(ctx context.Context, pass *journal.Pass, cronJob *batc
 		pass.Event(corev1.EventTypeNormal, "RunReleased", "Release/"+job.Name, fmt.Sprintf("Removed Job %q: it belongs to a former document, and its program could not start.", job.Name))
 	}
 	return nil
+}
+
+// unstarted judges by what the API server has, not the cache: a program whose
+// image has just arrived may run before the watch of pods shows it, and its Job
+// may not have changed yet.
+func (s schedule) unstarted(ctx context.Context, job *batchv1.Job) (bool, error) {
+	pods, err := gather.LivePods(ctx, s.Live, job)
+	if err != nil {
+		return false, children.Explain(err, "list the pods of", "Job", job.Name)
+	}
+	var events []corev1.Event
+	if observe.NeedsEvents(job, pods) {
+		if events, err = gather.JobEvents(ctx, s.Live, job); err != nil {
+			return false, children.Explain(err, "list the Events of", "Job", job.Name)
+		}
+	}
+	return observe.Unstarted(job, pods, events), nil
 }
 
 // former tells a run of a former document that has not ended.

@@ -12,9 +12,8 @@ import (
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 )
 
-// The schema of the API has these limits too, where an API server is asked. The
-// command line has none, and the seconds of Kubernetes overflow far above 68
-// years, which is where they end here.
+// The schema of the API has these limits too, but for an upper one of seconds:
+// those of Kubernetes overflow far above 68 years, which is where they end here.
 func ranges(in Input) []Finding {
 	spec := in.Agent.Spec
 	var found []Finding

@@ -53,10 +53,13 @@ func Explain(err error, verb, kind, name string) error {
 	}
 }
 
-// deniedByPolicy tells a ValidatingAdmissionPolicy, which answers as if the
-// object were invalid, from an object that is.
+// deniedByPolicy tells a policy that denies an object from an object that is
+// invalid. A ValidatingAdmissionPolicy answers as if it were, and a webhook with
+// whatever code it likes: without one the API server makes it a bad request.
 func deniedByPolicy(err error) bool {
-	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
+	text := ServerText(err)
+	webhook := strings.HasPrefix(text, `admission webhook "`) && strings.Contains(text, "denied the request")
+	return webhook || apierrors.IsInvalid(err) && strings.Contains(text, "ValidatingAdmissionPolicy")
 }
 
 // Taken is the outcome of finding somebody else's object under a child's name.

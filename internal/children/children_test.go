@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -62,6 +63,9 @@ func TestEnsureExplainsErrors(t *testing.T) {
 	denied.ErrStatus.Message = "admission webhook \"w\" denied the request: Not here.\n"
 	policy := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "config", nil)
 	policy.ErrStatus.Message = "ValidatingAdmissionPolicy 'p' denied request: no"
+	webhook := func(code int32) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: `admission webhook "w" denied the request: no`}}
+	}
 	for name, c := range map[string]struct {
 		err      error
 		ready    string
@@ -87,6 +91,18 @@ func TestEnsureExplainsErrors(t *testing.T) {
 		"a policy, which answers as if the object were invalid": {
 			policy, "False/ChildForbidden",
 			`The API server does not let the operator write ConfigMap "config": ValidatingAdmissionPolicy 'p' denied request: no. It is tried again; change the role, quota or policy that the text names.`, false,
+		},
+		"a webhook that gives no code, which the API server takes for a bad request": {
+			webhook(http.StatusBadRequest), "False/ChildForbidden",
+			`The API server does not let the operator write ConfigMap "config": admission webhook "w" denied the request: no. It is tried again; change the role, quota or policy that the text names.`, false,
+		},
+		"a webhook that answers as if the object were invalid": {
+			webhook(http.StatusUnprocessableEntity), "False/ChildForbidden",
+			`The API server does not let the operator write ConfigMap "config": admission webhook "w" denied the request: no. It is tried again; change the role, quota or policy that the text names.`, false,
+		},
+		"a bad request that names a webhook in passing": {
+			apierrors.NewBadRequest(`unknown field "admission webhook \"w\" denied the request"`), "False/ChildInvalid",
+			`The API server refuses ConfigMap "config" as invalid: unknown field "admission webhook \"w\" denied the request". Correct the field of the document that it comes from.`, true,
 		},
 		"an answer that is none of the API server's": {
 			errors.New("dial tcp 10.0.0.1:6443: connection refused"), "False/ReconcileError",

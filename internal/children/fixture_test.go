@@ -119,6 +119,7 @@ func child[T client.Object](object T, name string, owner types.UID) T {
 	object.SetNamespace("n")
 	object.SetName(name)
 	object.SetUID(types.UID("uid-of-" + name))
+	object.SetLabels(map[string]string{v1alpha1.AgentLabel: "agent"})
 	if owner != "" {
 		object.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "boss", UID: owner, Controller: new(true)}})
 	}

@@ -73,10 +73,19 @@ type Remover struct{ Client client.Client }
 // begins.
 func (r Remover) Workloads(ctx context.Context, pass *journal.Pass, keep Keep) error {
 	going, err := r.remove(ctx, pass, Workloads(), keep, metav1.DeletePropagationForeground)
-	if err != nil || going == "" {
+	if err != nil || going == nil {
 		return err
 	}
-	return stages.Wait(v1alpha1.ReasonReplacingVariant, fmt.Sprintf("Waiting until %s, which an earlier document asked for, and its pods are gone.", going), 0)
+	return stages.Wait(v1alpha1.ReasonReplacingVariant, fmt.Sprintf("Waiting until %[1]s, which an earlier document asked for, and its pods are gone. If this lasts, \"kubectl -n %[2]s get pods -l %[3]s=%[4]s -o wide\" shows the pod that stays: one on a lost node goes with its node, or when it is deleted with --force.",
+		described(going), going.GetNamespace(), v1alpha1.AgentLabel, going.GetLabels()[v1alpha1.AgentLabel]), 0)
+}
+
+// Guardrail removes the network policies other than the one that the document
+// asks for; nil is none. It does not wait for anything: a policy that is too
+// tight may be what keeps the workload from becoming available.
+func (r Remover) Guardrail(ctx context.Context, pass *journal.Pass, policy *networkingv1.NetworkPolicy) error {
+	_, err := r.remove(ctx, pass, []client.Object{&networkingv1.NetworkPolicy{}}, Named(Present(policy)...), metav1.DeletePropagationBackground)
+	return err
 }
 
 // Attachments removes the attachments that are not kept.
@@ -85,24 +94,23 @@ func (r Remover) Attachments(ctx context.Context, pass *journal.Pass, keep Keep)
 	return err
 }
 
-// remove deletes what is not kept and names one child that is still there.
-func (r Remover) remove(ctx context.Context, pass *journal.Pass, kinds []client.Object, keep Keep, how metav1.DeletionPropagation) (going string, err error) {
+// remove deletes what is not kept and returns one child that is still there.
+func (r Remover) remove(ctx context.Context, pass *journal.Pass, kinds []client.Object, keep Keep, how metav1.DeletionPropagation) (going client.Object, err error) {
 	for _, kind := range kinds {
 		owned, err := r.owned(ctx, pass.Object(), kind)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		for _, child := range owned {
 			if keep(child) {
 				continue
 			}
-			name := child.GetObjectKind().GroupVersionKind().Kind
-			going = fmt.Sprintf("%s %q", name, child.GetName())
+			going = child
 			if !child.GetDeletionTimestamp().IsZero() {
 				continue
 			}
 			if err := current(ctx, pass); err != nil {
-				return "", err
+				return nil, err
 			}
 			uid := child.GetUID()
 			err := r.Client.Delete(ctx, child, client.PropagationPolicy(how), client.Preconditions{UID: &uid})
@@ -110,12 +118,18 @@ func (r Remover) remove(ctx context.Context, pass *journal.Pass, kinds []client.
 				continue
 			}
 			if err != nil {
-				return "", Explain(err, "delete", name, child.GetName())
+				return nil, Explain(err, "delete", kindOf(child), child.GetName())
 			}
-			pass.Event(corev1.EventTypeNormal, "ChildRemoved", "Remove/"+name, fmt.Sprintf("Removed %s, which the document no longer asks for.", going))
+			pass.Event(corev1.EventTypeNormal, "ChildRemoved", "Remove/"+kindOf(child), fmt.Sprintf("Removed %s, which the document no longer asks for.", described(child)))
 		}
 	}
 	return going, nil
+}
+
+func kindOf(child client.Object) string { return child.GetObjectKind().GroupVersionKind().Kind }
+
+func described(child client.Object) string {
+	return fmt.Sprintf("%s %q", kindOf(child), child.GetName())
 }
 
 // current is a conflict, which restarts the pass, unless the agent is at the

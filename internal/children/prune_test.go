@@ -57,7 +57,7 @@ func TestWorkloadsThatAreNotKeptAreRemovedFirst(t *testing.T) {
 	}, w.deletes)
 	ready, message := w.ready()
 	assert.Equal(t, "False/ReplacingVariant", ready)
-	assert.Equal(t, `Waiting until CronJob "a", which an earlier document asked for, and its pods are gone.`, message)
+	assert.Equal(t, `Waiting until CronJob "a", which an earlier document asked for, and its pods are gone. If this lasts, "kubectl -n n get pods -l loom.beyond10x.dev/agent=agent -o wide" shows the pod that stays: one on a lost node goes with its node, or when it is deleted with --force.`, message)
 	assert.Equal(t, map[string]string{
 		"ChildRemoved Remove/Deployment": `Removed Deployment "a", which the document no longer asks for.`,
 		"ChildRemoved Remove/Job":        `Removed Job "a-1", which the document no longer asks for.`,

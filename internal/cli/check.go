@@ -16,6 +16,10 @@ func newCheck(version string) *cobra.Command {
 		Short: "Give the operator's verdict on documents, without a cluster",
 		Long: `Give the operator's verdict on documents, without a cluster.
 
+A document that the operator would accept is also judged by the schema of the
+API, as an API server does before it stores it. Lists, such as those that
+kubectl get prints, are judged item by item.
+
 Exit code 0: every document is accepted. 1: at least one is refused.
 2: the check could not run, for instance because a file cannot be read.`,
 		Example: "  loom-operator check -f agent.yaml",
@@ -24,9 +28,13 @@ Exit code 0: every document is accepted. 1: at least one is refused.
 			if err != nil {
 				return err
 			}
+			schema, err := readSchema()
+			if err != nil {
+				return err
+			}
 			refused := false
 			for _, d := range documents {
-				report := check.Run(check.Input{Agent: d.agent, DefaultImage: flags.image})
+				report := d.judge(schema, flags.image)
 				refused = refused || report.ExitCode() != 0
 				if _, err := fmt.Fprint(cmd.OutOrStdout(), verdict(d, report)); err != nil {
 					return err
@@ -40,6 +48,16 @@ Exit code 0: every document is accepted. 1: at least one is refused.
 	}
 	flags.add(cmd, version)
 	return cmd
+}
+
+// judge gives the operator's verdict or, where that is good, the API server's:
+// of what both refuse, the operator has the better words.
+func (d document) judge(schema *crdSchema, image string) check.Report {
+	report := check.Run(check.Input{Agent: d.agent, DefaultImage: image})
+	if report.ExitCode() == 0 {
+		report.Findings = schema.findings(d.written)
+	}
+	return report
 }
 
 // verdict tells one document's verdict, with a line for each finding.

@@ -12,6 +12,7 @@ import (
 
 const (
 	head     = "apiVersion: loom.beyond10x.dev/v1alpha1\nkind: LoomAgent\n"
+	listHead = "apiVersion: loom.beyond10x.dev/v1alpha1\nkind: LoomAgentList\n"
 	accepted = head + "metadata: {name: good}\nspec: {command: {}}\n"
 	refused  = head + "metadata: {name: bad}\nspec: {}\n"
 	other    = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nspec: {unknown: 1}\n"
@@ -85,6 +86,51 @@ func TestCheckOfSeveralFiles(t *testing.T) {
 			got := run(args...)
 			assert.Equal(t, 1, got.code)
 			assert.True(t, strings.HasPrefix(got.stdout, good+": LoomAgent good accepted\n"+bad+": LoomAgent bad refused\n"), got.stdout)
+		})
+	}
+}
+
+// A list, as kubectl get prints it, is as good as its items in a file of their own.
+func TestCheckOfLists(t *testing.T) {
+	const bad = `{apiVersion: loom.beyond10x.dev/v1alpha1, kind: LoomAgent, metadata: {name: bad}, spec: {}}`
+	good := strings.NewReplacer("name: bad", "name: good", "spec: {}", "spec: {command: {}}").Replace(bad)
+	list := func(items ...string) string {
+		return "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: ''}\nitems:\n- " + strings.Join(items, "\n- ") + "\n"
+	}
+	const nothing = ": There is nothing to run. Give spec.agent, spec.command or both.\n"
+	for name, c := range map[string]struct {
+		text   string
+		code   int
+		answer string // FILE stands for the file's name
+	}{
+		"of agents":                         {list(good, bad), 1, "FILE: items[0]: LoomAgent good accepted\nFILE: items[1]: LoomAgent bad refused\n  spec" + nothing},
+		"in JSON":                           {`{"kind":"List","items":[{"apiVersion":"loom.beyond10x.dev/v1alpha1","kind":"LoomAgent","metadata":{"name":"good"},"spec":{"command":{}}}]}`, 0, "FILE: items[0]: LoomAgent good accepted\n"},
+		"beside a good document":            {accepted + "---\n" + list(bad), 1, "FILE: LoomAgent good accepted\nFILE: items[0]: LoomAgent bad refused\n  spec" + nothing},
+		"of several kinds":                  {list("{kind: ConfigMap, data: 1}", good, "null"), 0, "FILE: items[1]: LoomAgent good accepted\n"},
+		"in a list":                         {list("{kind: List, items: [" + good + "]}"), 0, "FILE: items[0]: items[0]: LoomAgent good accepted\n"},
+		"of agents that do not repeat kind": {listHead + "items:\n- metadata: {name: good}\n  spec: {command: {}}\n", 0, "FILE: items[0]: LoomAgent good accepted\n"},
+		"what the schema refuses":           {list(good, strings.Replace(good, "command: {}", "command: {}, configFiles: [{name: a}]", 1)), 1, "FILE: items[0]: LoomAgent good accepted\nFILE: items[1]: LoomAgent good refused\n  spec.configFiles[0].content: The API server would refuse it: Required value. Correct it.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := write(t, c.text)
+			assertAnswer(t, c.code, strings.ReplaceAll(c.answer, "FILE", file), run("check", "-f", file))
+		})
+	}
+	for name, c := range map[string]struct{ text, stderr string }{
+		"without an agent":            {list("{kind: ConfigMap}"), "no LoomAgent in it\n"},
+		"without items":               {"kind: List\n", "no LoomAgent in it\n"},
+		"of something else":           {"kind: List\nitems: {a: b}\n", "document 1: it is not a list: json: "},
+		"of texts":                    {list("hello"), "document 1: items[0]: it is not an object with the texts apiVersion and kind\n"},
+		"with an item it cannot read": {list(good, strings.Replace(good, "command", "comand", 1)), `document 1: items[1]: strict decoding error: unknown field "spec.comand"`},
+		"with a field given twice":    {list(strings.Replace(good, "command: {}", "command: {}, command: {}", 1)), "document 1: it is not valid YAML: yaml: unmarshal errors:\n  line 5: key \"command\" already set in map\n"},
+		"of another version":          {strings.Replace(listHead, "v1alpha1", "v2", 1) + "items: [{}]\n", `document 1: items[0]: apiVersion is "loom.beyond10x.dev/v2", this operator`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := write(t, c.text)
+			got := run("check", "-f", file)
+			assert.Equal(t, 2, got.code)
+			assert.Empty(t, got.stdout)
+			assertText(t, "loom-operator: "+file+": "+c.stderr, got.stderr)
 		})
 	}
 }

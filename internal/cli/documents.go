@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubejson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -21,8 +22,12 @@ import (
 
 // document is one LoomAgent out of a file.
 type document struct {
+	// source is the file and, out of a list, the place in it.
 	source string
 	agent  *v1alpha1.LoomAgent
+	// written is the agent with what the file gives, and no more: the schema
+	// tells an empty field from a missing one.
+	written map[string]any
 }
 
 // documentFlags are the flags of the commands that read documents.
@@ -78,13 +83,11 @@ func readFile(stdin io.Reader, file string) ([]document, error) {
 		if err != nil {
 			return nil, err
 		}
-		agent, err := parse(decoder, text)
+		found, err := parse(decoder, file, text, metav1.TypeMeta{})
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		if agent != nil {
-			documents = append(documents, document{source: file, agent: agent})
-		}
+		documents = append(documents, found...)
 	}
 }
 
@@ -96,19 +99,25 @@ func strict() runtime.Decoder {
 	return kubejson.NewSerializerWithOptions(kubejson.DefaultMetaFactory, scheme, scheme, kubejson.SerializerOptions{Yaml: true, Strict: true})
 }
 
-// parse reads one YAML document; nil when it is empty or of another kind. A
-// field that the API does not know is an error, since the API server would
-// drop it (case A51).
-func parse(decoder runtime.Decoder, text []byte) (*v1alpha1.LoomAgent, error) {
+// parse reads the LoomAgents of one YAML document: the document itself, or the
+// items of a list; none when it is empty or of another kind. The kind counts
+// where the text names none. A field that the API does not know is an error,
+// since the API server would drop it (case A51).
+func parse(decoder runtime.Decoder, source string, text []byte, kind metav1.TypeMeta) ([]document, error) {
 	object, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("it is not valid YAML: %w", err)
 	}
-	var kind metav1.TypeMeta
 	if json.Unmarshal(object, &kind) != nil {
 		return nil, errors.New("it is not an object with the texts apiVersion and kind")
 	}
-	if kind.Kind != v1alpha1.Kind {
+	switch kind.Kind {
+	case "List":
+		return parseItems(decoder, source, text, metav1.TypeMeta{})
+	case v1alpha1.Kind + "List":
+		return parseItems(decoder, source, text, metav1.TypeMeta{APIVersion: kind.APIVersion, Kind: v1alpha1.Kind})
+	case v1alpha1.Kind:
+	default:
 		return nil, nil
 	}
 	if kind.APIVersion != v1alpha1.GroupVersion.String() {
@@ -118,5 +127,33 @@ func parse(decoder runtime.Decoder, text []byte) (*v1alpha1.LoomAgent, error) {
 	if _, _, err := decoder.Decode(text, nil, agent); err != nil {
 		return nil, err
 	}
-	return agent, nil
+	agent.TypeMeta = kind
+	var written map[string]any
+	if err := utiljson.Unmarshal(object, &written); err != nil {
+		return nil, err
+	}
+	return []document{{source: source, agent: agent, written: written}}, nil
+}
+
+// parseItems reads the LoomAgents of a list, as kubectl get prints it.
+func parseItems(decoder runtime.Decoder, source string, text []byte, kind metav1.TypeMeta) ([]document, error) {
+	// The items no longer show that a field is given twice.
+	object, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, fmt.Errorf("it is not valid YAML: %w", err)
+	}
+	var list metav1.List
+	if err := json.Unmarshal(object, &list); err != nil {
+		return nil, fmt.Errorf("it is not a list: %w", err)
+	}
+	var documents []document
+	for i, item := range list.Items {
+		place := fmt.Sprintf("items[%d]", i)
+		found, err := parse(decoder, source+": "+place, item.Raw, kind)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", place, err)
+		}
+		documents = append(documents, found...)
+	}
+	return documents, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/yaml"
@@ -21,8 +22,8 @@ import (
 	"github.com/beyond10x/loom-operator/config"
 )
 
-// FuzzParse: any bytes give a document, nothing, or an error; never a panic and
-// never two of them.
+// FuzzParse: any bytes give documents with a verdict, nothing, or an error; never
+// a panic and never two of them.
 func FuzzParse(f *testing.F) {
 	for _, folder := range []string{"../../tests/fixtures/check/accepted", "../../tests/fixtures/check/refused", "../../config/samples"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
@@ -34,20 +35,23 @@ func FuzzParse(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	for _, text := range []string{"", "---", "kind: LoomAgent", "{", "&a [*a]", "? !!binary x", "kind: !!int x", "\xff\xfe", "a: &a {b: *a}"} {
+	for _, text := range []string{"", "---", "kind: LoomAgent", "{kind: List, items: [null, {kind: List, items: [{}]}]}", "{kind: LoomAgentList, items: [{}]}", "{", "&a [*a]", "? !!binary x", "kind: !!int x", "\xff\xfe", "a: &a {b: *a}"} {
 		f.Add([]byte(text))
 	}
 	decoder := strict()
+	schema, err := readSchema()
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		agent, err := parse(decoder, text)
+		documents, err := parse(decoder, "file", text, metav1.TypeMeta{})
 		if err != nil {
-			assert.Nil(t, agent)
+			assert.Empty(t, documents)
 			assert.NotEmpty(t, err.Error())
 			return
 		}
-		if agent != nil {
-			assert.Equal(t, v1alpha1.Kind, agent.Kind)
-			assert.Equal(t, v1alpha1.GroupVersion.String(), agent.APIVersion)
+		for _, d := range documents {
+			assert.Equal(t, v1alpha1.Kind, d.agent.Kind)
+			assert.Equal(t, v1alpha1.GroupVersion.String(), d.agent.APIVersion)
+			d.judge(schema, "registry.test/agent:1")
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/beyond10x/loom-operator/internal/check"
 	"github.com/beyond10x/loom-operator/internal/workload"
 )
 
@@ -30,9 +29,13 @@ has neither.`,
 			if err != nil {
 				return err
 			}
+			schema, err := readSchema()
+			if err != nil {
+				return err
+			}
 			refused := false
 			for _, d := range documents {
-				report := check.Run(check.Input{Agent: d.agent, DefaultImage: flags.image})
+				report := d.judge(schema, flags.image)
 				if report.ExitCode() != 0 {
 					refused = true
 					if _, err := fmt.Fprint(cmd.ErrOrStderr(), verdict(d, report)); err != nil {

@@ -191,8 +191,9 @@ func TestPausedAgentThatIsRefusedIsLeftAlone(t *testing.T) {
 	assert.Empty(t, w.childWrites)
 	assert.Equal(t, []string{"deployment", "config", "service", "policy"}, w.left())
 	assert.Equal(t, v1alpha1.StateRefused, w.agent().Status.State)
-	verdict, _ := w.condition("Ready")
+	verdict, message := w.condition("Ready")
 	assert.Equal(t, "False/Refused", verdict)
+	assert.Contains(t, message, "The agent is paused, so its children stay as they are.")
 }
 
 // The verdict on a generation is given once, whatever a later version of the

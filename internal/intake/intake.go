@@ -127,7 +127,7 @@ func (i Intake) accept(ctx context.Context, pass *journal.Pass) error {
 func (i Intake) refuse(ctx context.Context, pass *journal.Pass, message string) error {
 	agent := pass.Object()
 	if agent.Paused() {
-		return stages.Stop(v1alpha1.ReasonRefused, message)
+		return stages.Stop(v1alpha1.ReasonRefused, message+pausedToo)
 	}
 	for _, err := range []error{
 		i.guardrail(ctx, pass),
@@ -194,12 +194,31 @@ func (i Intake) references(watch stages.Handler[*v1alpha1.LoomAgent]) stages.Han
 			pass.Reached(v1alpha1.ReasonResolved, "Every object that the document names exists.")
 			return nil
 		}
+		message := found.Message()
+		if err != nil {
+			message = fmt.Sprintf("An object that the document names could not be read: %s. It is tried again; check that the operator may get it.", children.ServerText(err))
+		}
+		if rests(pass.Object()) {
+			stages.Put(pass, gather.Found{})
+			pass.Reached(v1alpha1.ReasonSuspended, "The agent rests, so this is not waited for: "+message)
+			return nil
+		}
+		if pass.Object().Paused() {
+			message += pausedToo
+		}
 		if watchErr := watch(ctx, pass); watchErr != nil && !stages.IsVerdict(watchErr) {
 			return watchErr
 		}
 		if err != nil {
-			return stages.Fail(v1alpha1.ReasonReferenceUnreadable, fmt.Sprintf("An object that the document names could not be read: %s. It is tried again; check that the operator may get it.", children.ServerText(err)), err)
+			return stages.Fail(v1alpha1.ReasonReferenceUnreadable, message, err)
 		}
-		return stages.Wait(v1alpha1.ReasonReferenceMissing, found.Message(), 0)
+		return stages.Wait(v1alpha1.ReasonReferenceMissing, message, 0)
 	}
+}
+
+// rests tells that nothing of the agent is to start. What it refers to must not
+// keep it from coming to rest.
+func rests(agent *v1alpha1.LoomAgent) bool {
+	schedule := agent.Spec.Schedule
+	return agent.Suspended() || schedule != nil && schedule.Suspend != nil && *schedule.Suspend
 }

@@ -62,6 +62,44 @@ func TestInputOfTheWorkload(t *testing.T) {
 	}
 }
 
+// A person who stops an agent whose Secret is gone must be able to.
+func TestRestingAgentWaitsForNoReference(t *testing.T) {
+	for name, rest := range map[string]func(*v1alpha1.LoomAgentSpec){
+		"the whole agent rests": func(spec *v1alpha1.LoomAgentSpec) { spec.Suspend = new(true) },
+		"the schedule rests": func(spec *v1alpha1.LoomAgentSpec) {
+			spec.Schedule = &v1alpha1.ScheduleSpec{Cron: "@daily", Suspend: new(true)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			agent := naming(v1alpha1.LoomAgentStatus{})
+			rest(&agent.Spec)
+			w := newWorld(t, agent)
+			_, err := w.pass()
+			require.NoError(t, err)
+			assert.Equal(t, 1, w.worked)
+			verdict, message := w.condition(v1alpha1.ConditionReferencesResolved)
+			assert.Equal(t, "True/Suspended", verdict)
+			assert.Contains(t, message, `The agent rests, so this is not waited for: Secret "keys", named by spec.secretRef, was not found`)
+
+			w.read = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "keys", nil)
+			_, err = w.pass()
+			require.NoError(t, err)
+			assert.Equal(t, 1, w.worked, "nor for one that cannot be read")
+		})
+	}
+}
+
+func TestPausedAgentThatWaitsSaysBoth(t *testing.T) {
+	agent := naming(v1alpha1.LoomAgentStatus{})
+	agent.Annotations = map[string]string{v1alpha1.PausedAnnotation: "true"}
+	w := newWorld(t, agent)
+	_, err := w.pass()
+	require.NoError(t, err)
+	verdict, message := w.condition("Ready")
+	assert.Equal(t, "False/ReferenceMissing", verdict)
+	assert.Contains(t, message, "the agent goes on without an edit. The agent is paused, so its children stay as they are.")
+}
+
 func TestMissingReferenceIsWaitedFor(t *testing.T) {
 	w := newWorld(t, naming(v1alpha1.LoomAgentStatus{}))
 	w.work = admit

@@ -17,6 +17,9 @@ const RestFor = 6 * time.Hour
 // IsPaused is the case of an agent whose children are to stay as they are.
 func IsPaused(agent *v1alpha1.LoomAgent, _ *journal.Pass) bool { return agent.Paused() }
 
+// pausedToo is what a message says besides, when the agent is paused.
+const pausedToo = " The agent is paused, so its children stay as they are."
+
 // Paused observes the workload and writes no child.
 func Paused(watch stages.Handler[*v1alpha1.LoomAgent]) stages.Handler[*v1alpha1.LoomAgent] {
 	return func(ctx context.Context, pass *journal.Pass) error {

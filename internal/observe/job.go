@@ -16,8 +16,7 @@ import (
 type JobFacts struct {
 	// Name of the agent.
 	Name string
-	// Job is nil when there is none.
-	Job *batchv1.Job
+	Job  *batchv1.Job
 	// Pods may hold pods of other Jobs: those that the Job controls count. Read
 	// them after a Job that has finished, not from a cache: what they do not
 	// show is recorded as unknown.
@@ -37,8 +36,6 @@ type RunView struct {
 	FinishedAt time.Time
 	// Cause is the reason and message for the run's condition. It is never zero.
 	Cause Cause
-	// Started tells that a pod of the Job exists or existed.
-	Started bool
 	// ExtraPods tells that more pods started than the Job may start one after
 	// another, so that the program may have run twice (case A44).
 	ExtraPods bool
@@ -47,14 +44,8 @@ type RunView struct {
 // Job judges one run.
 func Job(f JobFacts) RunView {
 	view := RunView{Observation: lifecycle.ObserveRun{Name: f.Name, Phase: lifecycle.RunActive}}
-	if f.Job == nil {
-		view.Cause = Cause{v1alpha1.ReasonRunning, fmt.Sprintf("Agent %s has no Job yet.", f.Name)}
-		return view
-	}
 	pods := ownedBy(f.Pods, f.Job.UID)
-	started := startedPods(f.Job, pods)
-	view.Started = started > 0
-	view.ExtraPods = started > 1+int(backoffLimit(f.Job))
+	view.ExtraPods = startedPods(f.Job, pods) > 1+int(backoffLimit(f.Job))
 	if end := verdict(f.Job); end != nil {
 		view.Finished = true
 		view.FinishedAt = end.LastTransitionTime.Time
@@ -73,7 +64,7 @@ func Job(f JobFacts) RunView {
 // The Job controller sets the start time when it has tried to make a pod, also
 // when that failed; before that there is nothing to read.
 func NeedsEvents(job *batchv1.Job, pods []corev1.Pod) bool {
-	return job != nil && job.Status.StartTime != nil && verdict(job) == nil && !suspended(job) &&
+	return job.Status.StartTime != nil && verdict(job) == nil && !suspended(job) &&
 		job.Status.Active == 0 && len(ownedBy(pods, job.UID)) == 0
 }
 
@@ -81,10 +72,17 @@ func NeedsEvents(job *batchv1.Job, pods []corev1.Pod) bool {
 func Ended(job *batchv1.Job) bool { return verdict(job) != nil }
 
 // Unstarted tells that the program of a run has not started and that something
-// keeps it from starting: removing such a run takes nothing away.
-func Unstarted(job *batchv1.Job, pods []corev1.Pod) bool {
-	own, held := ownedBy(pods, job.UID), false
-	for _, pod := range own {
+// keeps it from starting: removing such a run takes nothing away. Read the pods
+// past the cache, and the Events where NeedsEvents says so. Without a pod it
+// takes an Event that tells of a refused one, since the Job controller may be
+// about to make the first.
+func Unstarted(job *batchv1.Job, pods []corev1.Pod, events []corev1.Event) bool {
+	if NeedsEvents(job, pods) {
+		_, refused := lastRefusal(events)
+		return refused && startedPods(job, nil) == 0 && uncounted(job) == 0
+	}
+	held := false
+	for _, pod := range ownedBy(pods, job.UID) {
 		status := agentStatus(pod)
 		if status != nil && (status.State.Running != nil || lastEnd(status) != nil) {
 			return false
@@ -94,13 +92,23 @@ func Unstarted(job *batchv1.Job, pods []corev1.Pod) bool {
 	return held && !Ended(job)
 }
 
+// uncounted is how many pods have ended that the Job does not count yet. They
+// may be gone.
+func uncounted(job *batchv1.Job) int {
+	pods := job.Status.UncountedTerminatedPods
+	if pods == nil {
+		return 0
+	}
+	return len(pods.Succeeded) + len(pods.Failed)
+}
+
 // NeedsPods tells that a finished Job's pods have to be read past the cache
 // before its end is recorded for good: the watch of pods may lag behind that of
 // Jobs, so that the container that tells the end, or the last of several tries,
 // is not there yet.
 func NeedsPods(job *batchv1.Job, pods []corev1.Pod) bool {
 	view := Job(JobFacts{Job: job, Pods: pods})
-	told := job != nil && slices.ContainsFunc(ownedBy(pods, job.UID), func(pod *corev1.Pod) bool { return agentEnd(pod) != nil })
+	told := slices.ContainsFunc(ownedBy(pods, job.UID), func(pod *corev1.Pod) bool { return agentEnd(pod) != nil })
 	return view.Finished && (!told || view.Observation.End.ExitCode == nil || backoffLimit(job) > 0)
 }
 

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/beyond10x/loom-operator/apis/v1alpha1"
 	"github.com/beyond10x/loom-operator/internal/lifecycle"
@@ -153,33 +154,31 @@ func TestActiveJob(t *testing.T) {
 		job      *batchv1.Job
 		pods     []corev1.Pod
 		events   []corev1.Event
-		started  bool
 		reason   string
 		contains []string
 	}{
-		"no Job":         {nil, nil, nil, false, v1alpha1.ReasonRunning, []string{"Agent c"}},
-		"no pod yet":     {job(), nil, nil, false, v1alpha1.ReasonRunning, []string{"c-1 is being run"}},
-		"running":        {job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, nil, true, v1alpha1.ReasonRunning, []string{"c-1 is being run"}},
-		"A08 bad image":  {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""))}, nil, true, v1alpha1.ReasonImagePullFailed, []string{image}},
-		"A22 proxy runs": {job(), []corev1.Pod{runPod(corev1.PodRunning, exited(4, "Error"), withSidecar("istio-proxy", running))}, nil, true, v1alpha1.ReasonSidecarStillRunning, []string{"istio-proxy", "exit code 4"}},
+		"no pod yet":     {job(), nil, nil, v1alpha1.ReasonRunning, []string{"c-1 is being run"}},
+		"running":        {job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, nil, v1alpha1.ReasonRunning, []string{"c-1 is being run"}},
+		"A08 bad image":  {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""))}, nil, v1alpha1.ReasonImagePullFailed, []string{image}},
+		"A22 proxy runs": {job(), []corev1.Pod{runPod(corev1.PodRunning, exited(4, "Error"), withSidecar("istio-proxy", running))}, nil, v1alpha1.ReasonSidecarStillRunning, []string{"istio-proxy", "exit code 4"}},
 		"A22 proxy ended first": {
-			job(), []corev1.Pod{runPod(corev1.PodRunning, running, withSidecar("istio-proxy", exited(0, "Completed")))}, nil, true, v1alpha1.ReasonRunning, nil},
+			job(), []corev1.Pod{runPod(corev1.PodRunning, running, withSidecar("istio-proxy", exited(0, "Completed")))}, nil, v1alpha1.ReasonRunning, nil},
 		"A25 quota": {
-			job(), nil, []corev1.Event{failedCreateEvent(9, quotaText), failedCreateEvent(3, "older"), {Reason: "Other", LastTimestamp: second(20)}}, false, v1alpha1.ReasonQuotaExceeded, []string{failedCreate, "exceeded quota: small"}},
+			job(), nil, []corev1.Event{failedCreateEvent(9, quotaText), failedCreateEvent(3, "older"), {Reason: "Other", LastTimestamp: second(20)}}, v1alpha1.ReasonQuotaExceeded, []string{failedCreate, "exceeded quota: small"}},
 		"A25 quota raised": {
-			job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, []corev1.Event{failedCreateEvent(9, quotaText)}, true, v1alpha1.ReasonRunning, nil},
+			job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, []corev1.Event{failedCreateEvent(9, quotaText)}, v1alpha1.ReasonRunning, nil},
 		"A38 pod succeeded, Job silent": {
-			job(), []corev1.Pod{runPod(corev1.PodSucceeded, exited(0, "Completed"))}, nil, true, v1alpha1.ReasonRunning, nil},
+			job(), []corev1.Pod{runPod(corev1.PodSucceeded, exited(0, "Completed"))}, nil, v1alpha1.ReasonRunning, nil},
 		"pod failed, Job silent": {
-			job(), []corev1.Pod{runPod(corev1.PodFailed, exited(1, "Error"))}, nil, true, v1alpha1.ReasonRunning, nil},
+			job(), []corev1.Pod{runPod(corev1.PodFailed, exited(1, "Error"))}, nil, v1alpha1.ReasonRunning, nil},
 		"condition that is not True": {
-			job(batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionFalse}), nil, nil, false, v1alpha1.ReasonRunning, nil},
+			job(batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionFalse}), nil, nil, v1alpha1.ReasonRunning, nil},
 		"deadline passed, pod still ending": {
-			job(jobIs(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded)), []corev1.Pod{runPod(corev1.PodRunning, running, deleted)}, nil, true, v1alpha1.ReasonDeadlineExceeded, nil},
+			job(jobIs(batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded)), []corev1.Pod{runPod(corev1.PodRunning, running, deleted)}, nil, v1alpha1.ReasonDeadlineExceeded, nil},
 		"A47 suspended": {
-			ofJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, false, v1alpha1.ReasonJobSuspended, []string{"suspended by somebody else", `kubectl -n t patch job c-1 -p '{"spec":{"suspend":false}}'`}},
+			ofJob(func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, v1alpha1.ReasonJobSuspended, []string{"suspended by somebody else", `kubectl -n t patch job c-1 -p '{"spec":{"suspend":false}}'`}},
 		"pod that only the Job knows": {
-			ofJob(func(j *batchv1.Job) { j.Status.Active = 1 }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, true, v1alpha1.ReasonRunning, nil},
+			ofJob(func(j *batchv1.Job) { j.Status.Active = 1 }), nil, []corev1.Event{failedCreateEvent(9, quotaText)}, v1alpha1.ReasonRunning, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +186,6 @@ func TestActiveJob(t *testing.T) {
 			assert.Equal(t, lifecycle.ObserveRun{Name: "c", Phase: lifecycle.RunActive}, view.Observation)
 			assert.False(t, view.Finished)
 			assert.Zero(t, view.FinishedAt)
-			assert.Equal(t, c.started, view.Started)
 			assert.Equal(t, c.reason, view.Cause.Reason, view.Cause.Message)
 			for _, text := range c.contains {
 				assert.Contains(t, view.Cause.Message, text)
@@ -210,7 +208,6 @@ func TestNeedsEvents(t *testing.T) {
 	assert.False(t, NeedsEvents(tried(), pods), "a pod tells by itself")
 	assert.False(t, NeedsEvents(suspended, nil), "a suspended Job makes no pod")
 	assert.False(t, NeedsEvents(tried(complete), nil), "a finished Job makes no pod")
-	assert.False(t, NeedsEvents(nil, nil))
 }
 
 func TestEnded(t *testing.T) {
@@ -231,25 +228,51 @@ func TestEnded(t *testing.T) {
 func TestA29UnstartedRunTakesNothingAwayWithIt(t *testing.T) {
 	stuck := runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""))
 	unschedulable := withCondition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable, "0/1 nodes are available: 1 Insufficient cpu.")
+	refused := []corev1.Event{failedCreateEvent(9, "exceeded quota: small")}
+	tried := func(change func(*batchv1.JobStatus)) *batchv1.Job {
+		tried := job()
+		tried.Status.StartTime = new(second(0))
+		change(&tried.Status)
+		return tried
+	}
+	nothing := func(*batchv1.JobStatus) {}
+	suspended := tried(nothing)
+	suspended.Spec.Suspend = new(true)
 	for name, c := range map[string]struct {
-		job  *batchv1.Job
-		pods []corev1.Pod
-		want bool
+		job    *batchv1.Job
+		pods   []corev1.Pod
+		events []corev1.Event
+		want   bool
 	}{
-		"bad image":                             {job(), []corev1.Pod{stuck}, true},
-		"no node":                               {job(), []corev1.Pod{runPod(corev1.PodPending, corev1.ContainerState{}, unschedulable)}, true},
-		"init container that fails":             {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("PodInitializing", ""), withInit("setup", exited(1, "Error")))}, true},
-		"no pod yet":                            {job(), nil, false},
-		"about to start":                        {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ContainerCreating", ""))}, false},
-		"the program runs":                      {job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, false},
-		"the program runs and is being stopped": {job(), []corev1.Pod{runPod(corev1.PodRunning, running, deleted)}, false},
-		"the program has ended, a sidecar has not": {job(), []corev1.Pod{runPod(corev1.PodRunning, exited(0, "Completed"), withSidecar("istio-proxy", running))}, false},
-		"the program ended before":                 {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""), lastExit(1, "Error"))}, false},
-		"the program of another try runs":          {job(), []corev1.Pod{stuck, runPod(corev1.PodRunning, running, named("c-1-zzzzz"))}, false},
-		"the Job has ended":                        {job(failedJob), []corev1.Pod{stuck}, false},
-		"pod of another Job":                       {job(), []corev1.Pod{changed(stuck, []func(*corev1.Pod){func(p *corev1.Pod) { p.OwnerReferences = controlledBy("other") }})}, false},
+		"bad image":                             {job(), []corev1.Pod{stuck}, nil, true},
+		"no node":                               {job(), []corev1.Pod{runPod(corev1.PodPending, corev1.ContainerState{}, unschedulable)}, nil, true},
+		"init container that fails":             {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("PodInitializing", ""), withInit("setup", exited(1, "Error")))}, nil, true},
+		"no pod yet":                            {job(), nil, nil, false},
+		"about to start":                        {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ContainerCreating", ""))}, nil, false},
+		"the program runs":                      {job(), []corev1.Pod{runPod(corev1.PodRunning, running)}, nil, false},
+		"the program runs and is being stopped": {job(), []corev1.Pod{runPod(corev1.PodRunning, running, deleted)}, nil, false},
+		"the program has ended, a sidecar has not": {job(), []corev1.Pod{runPod(corev1.PodRunning, exited(0, "Completed"), withSidecar("istio-proxy", running))}, nil, false},
+		"the program ended before":                 {job(), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ImagePullBackOff", ""), lastExit(1, "Error"))}, nil, false},
+		"the program of another try runs":          {job(), []corev1.Pod{stuck, runPod(corev1.PodRunning, running, named("c-1-zzzzz"))}, nil, false},
+		"the Job has ended":                        {job(failedJob), []corev1.Pod{stuck}, nil, false},
+		"pod of another Job":                       {job(), []corev1.Pod{changed(stuck, []func(*corev1.Pod){func(p *corev1.Pod) { p.OwnerReferences = controlledBy("other") }})}, nil, false},
+		"no pod, refused":                          {tried(nothing), nil, refused, true},
+		"no pod, and nothing tells why":            {tried(nothing), nil, []corev1.Event{{Reason: "Other"}}, false},
+		"a pod since it was refused":               {tried(nothing), []corev1.Pod{runPod(corev1.PodPending, waitingFor("ContainerCreating", ""))}, refused, false},
+		"no pod, refused before it was tried":      {job(), nil, refused, false},
+		"no pod, refused, and suspended":           {suspended, nil, refused, false},
+		"refused, and a pod only the Job knows":    {tried(func(s *batchv1.JobStatus) { s.Active = 1 }), nil, refused, false},
+		"refused after a try that failed":          {tried(func(s *batchv1.JobStatus) { s.Failed = 1 }), nil, refused, false},
+		"refused after a try that succeeded":       {tried(func(s *batchv1.JobStatus) { s.Succeeded = 1 }), nil, refused, false},
+		"refused after a failure not counted yet": {tried(func(s *batchv1.JobStatus) {
+			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"p"}}
+		}), nil, refused, false},
+		"refused after a success not counted yet": {tried(func(s *batchv1.JobStatus) {
+			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"p"}}
+		}), nil, refused, false},
+		"refused, nothing left to count": {tried(func(s *batchv1.JobStatus) { s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{} }), nil, refused, true},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, Unstarted(c.job, c.pods)) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, Unstarted(c.job, c.pods, c.events)) })
 	}
 }
 
@@ -258,7 +281,6 @@ func TestNeedsPods(t *testing.T) {
 	retried := job(failedJob)
 	retried.Spec.BackoffLimit = new(int32(2))
 	assert.False(t, NeedsPods(job(), nil), "it goes on")
-	assert.False(t, NeedsPods(nil, nil))
 	assert.True(t, NeedsPods(job(failedJob), nil), "a pod may tell the exit code")
 	assert.True(t, NeedsPods(job(byPolicy(policyTellsDisruption)), nil), "a pod may tell the exit code")
 	assert.False(t, NeedsPods(job(failedJob), failed), "the pod tells it")

@@ -19,8 +19,7 @@ type ScheduleFacts struct {
 	// Name and Generation of the agent.
 	Name       string
 	Generation int64
-	// CronJob is nil when there is none.
-	CronJob *batchv1.CronJob
+	CronJob    *batchv1.CronJob
 	// Jobs and Pods may hold those of others: what the CronJob controls counts.
 	// As for JobFacts, read the pods of a finished Job after the Job.
 	Jobs []batchv1.Job
@@ -50,30 +49,23 @@ type ScheduleView struct {
 	// Recorded is the mark to keep when they are recorded; nil when no run ever
 	// finished.
 	Recorded *v1alpha1.RecordedRuns
-	// Blocked is why the oldest active run cannot go on; zero when it can.
+	// Blocked tells why the oldest active run that cannot go on cannot; zero
+	// when all can. Runs of former generations count: they keep new ones from
+	// starting just the same.
 	Blocked Cause
-	// Active is how many runs have not finished, those of former generations
-	// included: they keep new ones from starting just the same.
-	Active int
 }
 
 // Schedule judges the runs of a schedule. All times are the Jobs' own, so the
 // clock of the operator does not matter (case A59).
 func Schedule(f ScheduleFacts) ScheduleView {
 	view := ScheduleView{Recorded: f.Recorded.DeepCopy()}
-	if f.CronJob == nil {
-		return view
-	}
 	for _, job := range ownedBy(f.Jobs, f.CronJob.UID) {
 		run := Job(JobFacts{Name: f.Name, Job: job, Pods: f.Pods, Events: f.Events[job.UID]})
 		switch {
-		case !run.Finished:
-			view.Active++
-			if view.Blocked == (Cause{}) {
-				view.Blocked = f.blocked(job, run.Cause)
-			}
-		case f.isNew(job, run):
+		case run.Finished && f.isNew(job, run):
 			view.Finished = append(view.Finished, finishedRun(job, run))
+		case !run.Finished && view.Blocked == (Cause{}):
+			view.Blocked = f.blocked(job, run.Cause)
 		}
 	}
 	// Jobs come oldest first, so equal times keep that order.
@@ -86,7 +78,7 @@ func Schedule(f ScheduleFacts) ScheduleView {
 
 // isNew tells that a run belongs to this generation and is not recorded.
 func (f ScheduleFacts) isNew(job *batchv1.Job, run RunView) bool {
-	if job.Annotations[v1alpha1.GenerationAnnotation] != strconv.FormatInt(f.Generation, 10) {
+	if f.isFormer(job) {
 		return false
 	}
 	if f.Recorded == nil {
@@ -100,6 +92,11 @@ func (f ScheduleFacts) isNew(job *batchv1.Job, run RunView) bool {
 	default:
 		return false
 	}
+}
+
+// isFormer tells that a run was started from another generation's document.
+func (f ScheduleFacts) isFormer(job *batchv1.Job) bool {
+	return job.Annotations[v1alpha1.GenerationAnnotation] != strconv.FormatInt(f.Generation, 10)
 }
 
 func finishedRun(job *batchv1.Job, run RunView) FinishedRun {
@@ -135,5 +132,9 @@ func (f ScheduleFacts) blocked(job *batchv1.Job, cause Cause) Cause {
 	if f.CronJob.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent {
 		return cause
 	}
-	return Cause{v1alpha1.ReasonRunBlocked, fmt.Sprintf("Run %s cannot go on, and runs that are due are skipped until it ends (%s): %s", job.Name, cause.Reason, cause.Message)}
+	told := Cause{v1alpha1.ReasonRunBlocked, fmt.Sprintf("Run %s cannot go on, and runs that are due are skipped until it ends (%s): %s", job.Name, cause.Reason, cause.Message)}
+	if f.isFormer(job) {
+		told = told.and(fmt.Sprintf("It is a run of a former document, which an edit does not change: to let the present document run, delete it with \"kubectl -n %s delete job %s\".", job.Namespace, job.Name))
+	}
+	return told
 }

@@ -11,9 +11,9 @@ import (
 
 const (
 	// minReadySeconds a pod must stay ready to count as available. It keeps a
-	// program that crashes soon after its start from being announced as
-	// recovered, and costs every rollout the same time.
-	minReadySeconds int32 = 5
+	// program that crashes some seconds after its start from being announced as
+	// recovered (case A58), and costs every rollout the same time.
+	minReadySeconds int32 = 10
 	// progressDeadlineSeconds is Kubernetes' own default.
 	progressDeadlineSeconds int32 = 600
 	// revisionHistoryLimit is small since the document is the history.

@@ -57,7 +57,7 @@ func TestReplicasAreLeftToOthersUnlessTheDocumentDecides(t *testing.T) {
 
 func TestDeploymentWaitsBeforeItCallsAPodAvailable(t *testing.T) {
 	spec := Deployment(with(t, "{}")).Spec
-	assert.Equal(t, int32(5), spec.MinReadySeconds)
+	assert.Equal(t, int32(10), spec.MinReadySeconds)
 	assert.Equal(t, new(int32(600)), spec.ProgressDeadlineSeconds)
 	assert.Equal(t, new(int32(2)), spec.RevisionHistoryLimit)
 	assert.Equal(t, new(int64(30)), spec.Template.Spec.TerminationGracePeriodSeconds)

@@ -1,6 +1,8 @@
 package controllers_test
 
 import (
+	"context"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -105,6 +107,43 @@ func TestA35ForeignObjectIsLeftAlone(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A35: looking whether the name is free again costs no write, though the cache
+// does not show somebody else's Job.
+func TestA35TakenNameOfAJobIsReadNotTried(t *testing.T) {
+	w := newWorld(t)
+	spec := command()
+	spec.SecretRef = &v1alpha1.SecretRef{Name: "gate"}
+	agent := w.create("a", spec)
+	foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: workload.JobName(agent)}, Spec: batchv1.JobSpec{Template: foreignPod(corev1.RestartPolicyNever), Suspend: new(true)}}
+	w.make(foreign)
+	events, err := w.Watch(t.Context(), &v1alpha1.LoomAgentList{}, client.InNamespace(w.namespace))
+	require.NoError(t, err)
+	defer events.Stop()
+	w.make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "gate"}})
+	for taken := false; !taken; {
+		shown := next(t, events).Object.(*v1alpha1.LoomAgent)
+		assert.Error(t, ready(metav1.ConditionFalse, v1alpha1.ReasonRunning)(shown), "nothing of the agent runs")
+		taken = notReady(v1alpha1.ReasonNameTaken)(shown) == nil
+	}
+
+	writes := func() (found []harness.Write) {
+		for _, write := range w.cluster.Writes(t, harness.OperatorUser(), w.namespace) {
+			if write.Resource != "events" {
+				found = append(found, write)
+			}
+		}
+		return found
+	}
+	before := len(writes())
+	edit(w, "a", func(agent *v1alpha1.LoomAgent) { agent.Labels = map[string]string{"look": "again"} })
+	w.always("the operator writes nothing", func(context.Context) error {
+		if now := writes(); len(now) != before {
+			return fmt.Errorf("it wrote: %v", now[before:])
+		}
+		return nil
+	})
 }
 
 // A17: a child that was deleted by hand is made again, once; what others

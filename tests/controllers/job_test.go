@@ -80,7 +80,10 @@ func TestA30UpgradeLeavesTheRunAlone(t *testing.T) {
 	job := w.await("c", "runs", state(v1alpha1.StateRunning), hasWorkload("Job"), runs(harness.AgentImage)).Status.Workload
 	before := get[batchv1.Job](w, job.Name)
 
-	require.NoError(t, operator.Restart("--agent-image=registry.test/loom-agent:next"))
+	require.NoError(t, operator.Stop())
+	cluster := *w.cluster
+	cluster.OperatorBinary = relabeled(t, "0.2.0")
+	operator = harness.StartOperator(t, &cluster, "--agent-image="+nextImage)
 	operator.Working(t)
 	edit(w, "c", func(agent *v1alpha1.LoomAgent) { agent.Labels = map[string]string{"touched": "yes"} })
 	harness.Always(t, 3*time.Second, "the Job is not changed", func(context.Context) error {
@@ -95,6 +98,10 @@ func TestA30UpgradeLeavesTheRunAlone(t *testing.T) {
 	assert.Equal(t, job.UID, agent.Status.Workload.UID)
 	assert.Equal(t, harness.AgentImage, agent.Status.Workload.Image)
 	assert.NotContains(t, operator.Log(), "immutable")
+
+	edit(w, "c", func(agent *v1alpha1.LoomAgent) { agent.Spec.Command.Args = []string{"next"} })
+	next := get[batchv1.Job](w, w.await("c", "runs anew", hasWorkload("Job")).Status.Workload.Name)
+	assert.Equal(t, "loom-agent-next", next.Labels["app.kubernetes.io/name"], "the new version renders another Job")
 }
 
 // A47: whoever suspends the Job after the operator has resumed it keeps it so.

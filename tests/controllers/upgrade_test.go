@@ -2,9 +2,12 @@ package controllers_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -94,15 +97,35 @@ func (w world) versions() map[string]int64 {
 	return found
 }
 
-// release builds the operator of this tree as a version of its own.
-func release(t *testing.T, version string) string {
+// release builds the operator of this tree as a version of its own, with more
+// arguments of go build.
+func release(t *testing.T, version string, arguments ...string) string {
 	t.Helper()
 	root, err := harness.Root()
 	require.NoError(t, err)
 	binary := filepath.Join(t.TempDir(), "loom-operator-"+version)
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X main.version="+version, "-o", binary, ".")
+	arguments = append([]string{"build", "-ldflags", "-X main.version=" + version, "-o", binary}, arguments...)
+	build := exec.CommandContext(t.Context(), "go", append(arguments, ".")...)
 	build.Dir = root
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	return binary
+}
+
+// relabeled builds an operator that gives every child and every pod another
+// label, and so another template. The source is changed for the compiler only.
+func relabeled(t *testing.T, version string) string {
+	t.Helper()
+	root, err := harness.Root()
+	require.NoError(t, err)
+	source, changed := filepath.Join(root, "internal", "workload", "names.go"), filepath.Join(t.TempDir(), "names.go")
+	text, err := os.ReadFile(source)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"loom-agent"`)
+	require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(string(text), `"loom-agent"`, `"loom-agent-next"`, 1)), 0o600))
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, list, 0o600))
+	return release(t, version, "-overlay", overlay)
 }

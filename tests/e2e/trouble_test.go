@@ -57,9 +57,7 @@ func TestCrashLoopIsDegradedWithoutFlapping(t *testing.T) {
 	require.NoError(t, err)
 	defer watching.Stop()
 	spec := servingSpec()
-	// It ends before it can be ready. One that serves for a moment counts as available when a busy kubelet tells of its
-	// end too late.
-	spec.Agent = agentWith(`{"exitCode":4}`)
+	spec.Agent = agentWith(`{"exitCode":4,"sleep":"8s"}`) // It serves for a moment before it ends.
 	agent := create(t, namespace, "crashing", spec)
 	status := await(t, agent, "is degraded", inState(v1alpha1.StateDegraded))
 	ready := condition(status, v1alpha1.ConditionReady)

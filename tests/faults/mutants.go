@@ -20,7 +20,7 @@ type mutant struct {
 func mutants() []mutant {
 	const guard, command = "internal/guard/step.go", "controllers/command/guard.go"
 	return []mutant{
-		{"create without the marker", change{command, "guard.MarkOf(agent); !marked {", "guard.MarkOf(agent); !marked && false {"}, "killed before the effect"},
+		{"create without the marker", change{command, "metav1.SetMetaDataAnnotation(&agent.ObjectMeta, v1alpha1.CreatePendingAnnotation, mark.String())", "_ = mark"}, "killed before the effect"},
 		{"create not suspended", change{"internal/workload/run.go", "job.Spec.Suspend = new(true)", "job.Spec.Suspend = new(false)"}, "vanishes unseen"},
 		{"resume before the UID is recorded", change{
 			command, "case guard.Created:\n", "case guard.Created:\n\t\tif err := c.resume(ctx, agent, job); err != nil {\n\t\t\treturn err\n\t\t}\n",
