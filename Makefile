@@ -19,14 +19,17 @@ GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v
 # The modules of this repository.
 MODULES := . tests tests/cluster
 
+# given is not empty when the caller chose a variable, and not this file.
+given = $(filter command environment,$(firstword $(origin $(1))))
+
 ##@ General
 .PHONY: help
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Bring up a real cluster, run four agents and show their status (CLUSTER=existing uses KUBECONFIG)
-	cd tests && go run ./demo up --cluster $(CLUSTER) $(if $(filter existing,$(CLUSTER)),--image $(IMAGE) --agent-image $(AGENT_IMAGE))
+demo: ## Bring up a real cluster, run four agents and show their status (CLUSTER=existing uses KUBECONFIG, IMAGE and AGENT_IMAGE)
+	cd tests && go run ./demo up --cluster $(CLUSTER) $(if $(call given,IMAGE),--image $(IMAGE)) $(if $(call given,AGENT_IMAGE),--agent-image $(AGENT_IMAGE))
 
 .PHONY: demo-down
 demo-down: ## Stop the demo and its cluster

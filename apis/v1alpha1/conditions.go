@@ -14,13 +14,14 @@ const (
 	// error, also when it ended in waiting.
 	ConditionSynced = "Synced"
 	// ConditionStalled is True when the agent will not become ready before its
-	// document changes: it was refused, or its run failed. Otherwise it is
-	// absent. Tools that follow kstatus read a failure from it.
+	// document changes: it or one of its children was refused, or its run
+	// failed. Otherwise it is absent. Tools that follow kstatus read a failure from it.
 	ConditionStalled = "Stalled"
 	// ConditionChecked is True when the check accepted the document.
 	ConditionChecked = "Checked"
 	// ConditionReferencesResolved is True when every Secret, ConfigMap key and
-	// claim that the document names exists.
+	// claim that the document names exists, or when the agent needs them no
+	// more: its run was started, or it rests.
 	ConditionReferencesResolved = "ReferencesResolved"
 	// ConditionAvailable is True when a serving agent can be used.
 	ConditionAvailable = "Available"

@@ -24,7 +24,7 @@ const (
 	ReasonReferenceUnreadable = "ReferenceUnreadable"
 	// ReasonNameTaken: an object of the child's name belongs to somebody else and is left alone. Remove or rename it.
 	ReasonNameTaken = "NameTaken"
-	// ReasonChildForbidden: the API server did not let the operator write a child. The message has the server's text.
+	// ReasonChildForbidden: the API server did not let the operator read or write a child. The message has the server's text.
 	ReasonChildForbidden = "ChildForbidden"
 	// ReasonChildInvalid: the API server refused a child as invalid. The message has the server's text; correct the document.
 	ReasonChildInvalid = "ChildInvalid"
@@ -46,7 +46,7 @@ const (
 	// ReasonUnavailable: too few pods are ready.
 	ReasonUnavailable = "Unavailable"
 
-	// ReasonCompleted: the program ended with exit code 0.
+	// ReasonCompleted: the program ended with exit code 0, or its Job completed and the code cannot be known any more. The message tells which.
 	ReasonCompleted = "Completed"
 	// ReasonRunning: the program runs, or its pod is starting.
 	ReasonRunning = "Running"
@@ -73,7 +73,7 @@ const (
 	ReasonScheduled = "Scheduled"
 	// ReasonNoRunYet: no run of this generation has finished.
 	ReasonNoRunYet = "NoRunYet"
-	// ReasonLastRunSucceeded: the last run ended with exit code 0.
+	// ReasonLastRunSucceeded: the last run ended with exit code 0, or its Job completed and the code cannot be known any more.
 	ReasonLastRunSucceeded = "LastRunSucceeded"
 	// ReasonLastRunFailed: the last run ended otherwise. Read the log of its pod.
 	ReasonLastRunFailed = "LastRunFailed"

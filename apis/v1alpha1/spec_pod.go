@@ -27,7 +27,8 @@ type PodSettings struct {
 	// Runtime class of the pod.
 	// +optional
 	RuntimeClassName *string `json:"runtimeClassName,omitempty"`
-	// Service account of the pod. Its token is mounted only when it is named.
+	// Service account of the pod. When it is named, its own setting automountServiceAccountToken decides whether its token
+	// is mounted; otherwise none is.
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// Secrets for pulling the image.

@@ -78,7 +78,8 @@ type LoomAgentStatus struct {
 	// How the last finished run of a schedule ended.
 	// +optional
 	LastRun *LastRun `json:"lastRun,omitempty"`
-	// When the schedule starts its next run. Absent while suspended.
+	// When the schedule starts its next run: read in its time zone, or in UTC when it names none. Absent while suspended
+	// and for @every, which counts from its last run.
 	// +optional
 	NextRun *metav1.Time `json:"nextRun,omitempty"`
 	// Object that runs the agent.

@@ -120,7 +120,7 @@ func (s schedule) readPods(ctx context.Context, facts *observe.ScheduleFacts) er
 		}
 		pods, err := gather.LivePods(ctx, s.Live, job)
 		if err != nil {
-			return children.Explain(err, "list the pods of", "Job", job.Name)
+			return children.Explain(err, "list", "the pods of Job", job.Name)
 		}
 		facts.Pods = append(others(facts.Pods, job), pods...)
 	}
@@ -138,7 +138,7 @@ func (s schedule) readEvents(ctx context.Context, pass *journal.Pass, facts *obs
 		}
 		events, err := gather.JobEvents(ctx, s.Live, job)
 		if err != nil {
-			return children.Explain(err, "list the Events of", "Job", job.Name)
+			return children.Explain(err, "list", "the Events of Job", job.Name)
 		}
 		facts.Events[job.UID] = events
 		if len(events) == 0 {

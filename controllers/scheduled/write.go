@@ -90,12 +90,12 @@ func (s schedule) release(ctx context.Context, pass *journal.Pass, cronJob *batc
 func (s schedule) unstarted(ctx context.Context, job *batchv1.Job) (bool, error) {
 	pods, err := gather.LivePods(ctx, s.Live, job)
 	if err != nil {
-		return false, children.Explain(err, "list the pods of", "Job", job.Name)
+		return false, children.Explain(err, "list", "the pods of Job", job.Name)
 	}
 	var events []corev1.Event
 	if observe.NeedsEvents(job, pods) {
 		if events, err = gather.JobEvents(ctx, s.Live, job); err != nil {
-			return false, children.Explain(err, "list the Events of", "Job", job.Name)
+			return false, children.Explain(err, "list", "the Events of Job", job.Name)
 		}
 	}
 	return observe.Unstarted(job, pods, events), nil

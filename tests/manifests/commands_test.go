@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,16 +54,22 @@ func TestTheDocumentsCommandsAreFollowed(t *testing.T) {
 	kubectl(t, cluster, folder, "kubectl delete loomagent stays --namespace loom-agents\nkubectl delete namespace loom-agents")
 }
 
+// published is a file of this tree on the internet.
+var published = regexp.MustCompile(`https://raw\.githubusercontent\.com/beyond10x/loom-operator/v[^/]+/(\S+)`)
+
 // kubectl runs the commands of a block that are for kubectl and this cluster:
-// it has neither OLM nor a node.
+// it has neither OLM nor a node. Files of this tree are taken from here.
 func kubectl(t *testing.T, cluster *harness.Cluster, folder, commands string) {
 	t.Helper()
 	programs, err := filepath.Abs(filepath.Join(filepath.Dir(cluster.Kubeconfig), "..", "..", "bin"))
 	require.NoError(t, err)
+	tree, err := filepath.Abs(root)
+	require.NoError(t, err)
 	for line := range strings.Lines(commands) {
-		if !strings.HasPrefix(line, "kubectl ") || strings.Contains(line, "rollout") || strings.Contains(line, " subscription") || strings.Contains(line, " csv ") {
+		if !strings.HasPrefix(line, "kubectl ") || strings.Contains(line, "rollout") || strings.Contains(line, " subscriptions.") || strings.Contains(line, " csv ") {
 			continue
 		}
+		line = published.ReplaceAllString(line, tree+"/$1")
 		command := exec.CommandContext(t.Context(), "bash", "-euc", line)
 		command.Dir = folder
 		command.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+programs+":"+os.Getenv("PATH"))

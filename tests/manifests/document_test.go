@@ -56,6 +56,8 @@ func TestTheDocumentsYAMLIsWhatOLMReads(t *testing.T) {
 				subscription := strict[v1alpha1.Subscription](t, document)
 				assert.Equal(t, annotations["operators.operatorframework.io.bundle.package.v1"], subscription.Spec.Package)
 				assert.Equal(t, annotations["operators.operatorframework.io.bundle.channel.default.v1"], subscription.Spec.Channel)
+			case v1alpha1.CatalogSourceKind:
+				strict[v1alpha1.CatalogSource](t, document)
 			case operatorsv1.OperatorGroupKind:
 				strict[operatorsv1.OperatorGroup](t, document)
 			case "Namespace":
@@ -70,7 +72,7 @@ func TestTheDocumentsYAMLIsWhatOLMReads(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]int{
-		"Subscription": 3, "OperatorGroup": 1, "Namespace": 1, "Kustomization": 2, "ImageDigestMirrorSet": 1,
+		"Subscription": 4, "CatalogSource": 1, "OperatorGroup": 1, "Namespace": 1, "Kustomization": 2, "ImageDigestMirrorSet": 1,
 	}, kinds)
 }
 
@@ -94,6 +96,7 @@ func TestTheDocumentsKustomizationsRender(t *testing.T) {
 			manager := managerOf(t, found)
 			assert.Equal(t, "ghcr.io/beyond10x/loom-operator:0.1.0", manager.Image)
 			assert.Contains(t, manager.Env, corev1.EnvVar{Name: "RELATED_IMAGE_LOOM_AGENT", Value: "ghcr.io/beyond10x/loom-agent:0.1.0"})
+			assert.Contains(t, manager.Env, corev1.EnvVar{Name: "WATCH_NAMESPACE", Value: "team-a,team-b"})
 			continue
 		}
 		for key, object := range found {

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/beyond10x/loom-operator/internal/cli"
@@ -114,7 +115,7 @@ func TestTheRulesForOneNamespaceAreThoseOfTheOperator(t *testing.T) {
 // The ServiceMonitor finds the metrics Service and its port, and Prometheus has
 // the role that reads them.
 func TestPrometheusFindsTheMetrics(t *testing.T) {
-	found := render(t, root+"config/metrics")
+	found := withComponent(t, "metrics")
 	assert.Subset(t, keys(found), keys(render(t, root+"config/default")))
 	service := get[corev1.Service](t, found, "Service loom-operator-metrics")
 	monitor := found["ServiceMonitor loom-operator"]
@@ -137,7 +138,7 @@ func TestPrometheusFindsTheMetrics(t *testing.T) {
 }
 
 func TestThePolicyConfinesTheOperator(t *testing.T) {
-	found := render(t, root+"config/network-policy")
+	found := withComponent(t, "network-policy")
 	assert.Subset(t, keys(found), keys(render(t, root+"config/default")))
 	policy := get[networkingv1.NetworkPolicy](t, found, "NetworkPolicy loom-operator")
 	deployment := get[appsv1.Deployment](t, found, "Deployment loom-operator")
@@ -171,12 +172,46 @@ func keys(from objects) []string {
 // another one than it comes with.
 func inNamespace(t *testing.T, namespace string) objects {
 	t.Helper()
+	return kustomized(t, func(config string) string {
+		return "namespace: " + namespace + "\nresources:\n- " + config + "/namespaced\n"
+	})
+}
+
+// withComponent is the default installation with a component of config.
+func withComponent(t *testing.T, name string) objects {
+	t.Helper()
+	return kustomized(t, func(config string) string {
+		return "resources:\n- " + config + "/default\ncomponents:\n- " + config + "/" + name + "\n"
+	})
+}
+
+// kustomized renders a kustomization of a person's own, which is given the
+// path to config.
+func kustomized(t *testing.T, text func(config string) string) objects {
+	t.Helper()
 	folder := t.TempDir()
-	target, err := filepath.Abs(root + "config/namespaced")
+	target, err := filepath.Abs(root + "config")
 	require.NoError(t, err)
 	relative, err := filepath.Rel(folder, target)
 	require.NoError(t, err)
-	disk := filesys.MakeFsOnDisk()
-	require.NoError(t, disk.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte("namespace: "+namespace+"\nresources:\n- "+relative+"\n")))
+	require.NoError(t, filesys.MakeFsOnDisk().WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text(relative))))
 	return render(t, folder)
+}
+
+// kubectl 1.32 panics at several patches in one (kubernetes/kubernetes#131939).
+func TestEachPatchIsOneDocument(t *testing.T) {
+	folders, err := filepath.Glob(root + "config/*/kustomization.yaml")
+	require.NoError(t, err)
+	seen := 0
+	for _, name := range folders {
+		for _, patch := range strict[types.Kustomization](t, file(t, strings.TrimPrefix(name, root))).Patches {
+			text := patch.Patch
+			if patch.Path != "" {
+				text = file(t, filepath.Join(strings.TrimPrefix(filepath.Dir(name), root), patch.Path))
+			}
+			assert.NotRegexp(t, `(?m)^---\s*$[\s\S]*\S`, text, name)
+			seen++
+		}
+	}
+	assert.NotZero(t, seen)
 }
