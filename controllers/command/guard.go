@@ -122,6 +122,7 @@ func (c command) create(ctx context.Context, pass *journal.Pass, job *batchv1.Jo
 		if err := unmark(ctx, pass); err != nil {
 			return err
 		}
+	case guard.Unknown: // The mark stays, so the next pass looks.
 	}
 	return children.Explain(err, "create", "Job", job.Name)
 }
